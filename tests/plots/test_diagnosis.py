@@ -139,8 +139,8 @@ class TestPredictability:
             in tips(spec)
         )
         assert labels(spec)[-2:] == [
-            "R² from the other features",
             "R² from the other features and the label",
+            "R² from the other features",
         ]
 
     def test_nothing_known_of_dependence(self):

@@ -108,7 +108,7 @@ class TestBars:
         low, high = spec.main.x.limits
         assert mark(spec.main, Segments, "whisker").x1.max() > 12
         assert high - low < 4 * np.ptp([0.0, *given.values.ravel()])
-        assert "intervals extend beyond the panel" in spec.main.notes
+        assert "some intervals are off the scale" in spec.main.notes
         assert_readable(spec)
 
     def test_tooltips_state_numbers_and_units(self):
@@ -203,7 +203,7 @@ class TestPermutation:
         panel = permutation_figure(given).main
         assert panel.x.limits[1] < 2e3
         # 5 of 3,000 values after permutation, in percent of all rows before and after it.
-        assert panel.notes[-1] == "0.08 % outside the panel"
+        assert panel.notes[-1] == "0.08 % of rows are off the scale"
 
     @pytest.mark.parametrize(("rows", "factor"), [(1, 0.0), (2, 1e-12), (40, 1e12)])
     def test_any_scale_and_number_of_rows(self, rows, factor):

@@ -160,7 +160,7 @@ def test_a_page_takes_the_options_of_the_figure():
     def panels(name, **options):
         return found[name].explore(**options).html.count("<clipPath")
 
-    assert panels("Regions") == len(found["Regions"]) + 1
+    assert panels("Regions") == 2 * len(found["Regions"])
     assert panels("Regions", scores=False) == len(found["Regions"])
     assert panels("Surfaces", top=1) == panels("Surfaces") / 2
     assert "Heat map of H² unnormalized of 1 pair." in found["Interactions"].explore(top=2).html

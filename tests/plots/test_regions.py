@@ -13,8 +13,11 @@ from skedasis.plots.figures.options import RegionsPlotOptions
 from skedasis.plots.figures.regions import (
     regions_figure,
     regions_overview_figure,
+    short_rules,
 )
+from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, Line, Points, Rectangles, Segments, legend_of, marks_of
+from skedasis.plots.text import Lettering
 from skedasis.results.regions import RegionsByFeature, RegionScores
 from tests.made_regions import (
     BY_DAY,
@@ -56,14 +59,12 @@ def test_panels_are_on_one_scale_with_the_whole_in_each(two):
     assert [str(s[0].title) for s in spec.stacks] == [
         "[0] workingday = 0",
         "[1] workingday = 1",
-        "Heterogeneity",
     ]
     assert str(spec.heading) == spec.title == "hr: effect on prediction, 2 regions (ALE)"
     # Each panel alone, as on a page, says of which rows it is.
     assert spec.stack_titles == (
         "hr, workingday = 0: effect on prediction (ALE)",
         "hr, workingday = 1: effect on prediction (ALE)",
-        "hr: heterogeneity of the effect on prediction, 2 regions (ALE)",
     )
     first, second = spec.stacks[0][0], spec.stacks[1][0]
     assert first.x.range == second.x.range
@@ -83,18 +84,48 @@ def test_panels_are_on_one_scale_with_the_whole_in_each(two):
     assert labels[:2] == ["region", "all rows"]
 
 
-def test_scores_are_bars_with_intervals(two):
-    bars = regions_figure(two).stacks[-1][0]
-    assert bars.y.labels == ("within regions", "[1]", "[0]", "all rows")
+def test_scores_are_bars_below_their_curves_on_one_scale(two):
+    scores = two.scores
+    below = [stack[1] for stack in regions_figure(two).stacks]
+    assert below[0].x.range == below[1].x.range
+    assert set(below[0].x.room) == set(below[1].x.room)
+    for panel, score in zip(below, scores.regions, strict=True):
+        assert panel.y.labels == ("here", "all rows")
+        assert panel.y.label_text == "spread between rows (SD)"
+        lengths = [r.right[0] for r in marks_of(panel, Rectangles)]
+        np.testing.assert_allclose(lengths, [scores.whole, score])
+        (whiskers,) = marks_of(panel, Segments, "whisker")
+        whole = two.whole.interval(0.95, of="heterogeneity_score")
+        np.testing.assert_allclose([whiskers.x0[0], whiskers.x1[0]], np.ravel(whole))
+
+
+def test_scores_beside_the_curves_have_their_colours(two):
+    bars = regions_figure(two, RegionsPlotOptions("together")).stacks[-1][0]
+    assert bars.y.labels == ("left within regions", "[1]", "[0]", "all rows")
     rectangles = list(marks_of(bars, Rectangles))
     lengths = np.concatenate([r.right for r in rectangles])
     s = two.scores
     np.testing.assert_allclose(lengths, [s.whole, *s.regions, s.within])
-    (whiskers,) = marks_of(bars, Segments, "whisker")
-    whole = two.whole.interval(0.95, of="heterogeneity_score")
-    np.testing.assert_allclose([whiskers.x0[0], whiskers.x1[0]], np.ravel(whole))
     # Bars differ by more than colour: the last one is hatched.
-    assert [r.style for r in rectangles] == ["before", "bar", "bar-hatched"]
+    assert [r.style for r in rectangles] == ["before", "hue0-bar", "hue1-bar", "bar-hatched"]
+
+
+def test_a_small_figure_draws_the_curves_of_all_regions_together(two, eight):
+    for regions in (two, eight):
+        spec, letters = regions_figure(regions), Lettering(scale=0.875)
+        small = arrange(spec, 72 * 3.3, 72 * 2.5, lettering=letters)
+        ((panel,),) = small.stacks
+        lines = [m for m in marks_of(panel.panel, Line) if m.style != "whole"]
+        assert len(lines) == len(regions)
+        known = [*regions, regions.whole]
+        for line, effect in zip(lines, known, strict=False):
+            np.testing.assert_array_equal(line.y, effect.value)
+        assert len(small.keys) >= len(regions)
+        assert "larger" not in " ".join(small.notes.lines)
+    # Rules on the same features are as short as their values; the features are named once.
+    labels, note = short_rules(two)
+    assert labels == ("[0] 0", "[1] 1")
+    assert note == ("regions by workingday",)
 
 
 @pytest.mark.slow
@@ -107,7 +138,7 @@ def test_together_curves_differ_by_line_mark_and_rule(two, eight):
     many = regions_figure(eight, RegionsPlotOptions("together"))
     assert len({m.style for m in marks_of(many.main, Line)}) == 9
     assert not list(marks_of(many.main, Area))
-    assert len(regions_figure(eight).stacks) == 9
+    assert len(regions_figure(eight).stacks) == 8
 
 
 @pytest.mark.parametrize(
@@ -127,7 +158,7 @@ def test_every_kind_of_feature_is_drawn_by_both_renderers(X, explained, kind):
     figure = r.plot(kind=kind)
     drawn = [c for p in spec.panels for c in (*marks_of(p, Line), *marks_of(p, Points))]
     assert any(np.isfinite(m.y).any() for m in drawn)
-    assert len(figure.axes) == len(spec.stacks)
+    assert len(figure.axes) == len(spec.panels)
 
 
 def test_alternative_text_describes_every_curve(two):

@@ -60,7 +60,7 @@ def test_a_rule_follows_the_feature():
     assert str(effect_title(found[0], found[0])) == first
     assert str(effect_title(*found)) == "a: effect on prediction (ALE)"
     overview = regions_overview_figure(sd.RegionsByFeature({"a": found, "b": found}))
-    said = "2 features: heterogeneity of the effect on prediction, before and after the split (ALE)"
+    said = "2 features: spread of the effect on prediction, before and after the split (ALE)"
     assert overview.title == said
 
 

@@ -76,6 +76,12 @@ MARGIN = 19.0
 ROW, ROWS, TIGHT, DOUBLE = 17.0, 40, 12.0, 23.0
 """Height of a line of a bar chart; that of more than `ROWS` lines; and of one whose name needs two lines of text."""
 
+NAMED = 0.55
+"""Part of the height of a chart that its names have, if this suffices for all of them."""
+
+BESIDE = 0.5
+"""Largest fraction of a frame for a text beside a bar."""
+
 NAMES = 0.4
 """Largest fraction of the width for names beside a panel."""
 
@@ -298,13 +304,13 @@ def _best(
     columns = _possible_columns(spec, width, height, lettering)
     fitting: list[_Arrangement] = []
     made: _Arrangement | None = None
-    for detail in _DETAILS:
+    for names, detail in itertools.product((True, False), _DETAILS):
         if fitting and not detail.legend:
             return max(fitting, key=lambda one: one.share(height))
         for c in columns:
             shown = replace(detail, legend=detail.legend and legend, wanted=legend)
             made = _Arrangement(spec, width, lettering, shown, c, height)
-            if made.fits(height):
+            if made.fits(height, names=names):
                 if made.share(height) >= SHARE - 1e-9 or not detail.legend:
                     return made
                 fitting.append(made)
@@ -385,6 +391,9 @@ class _Arrangement:
         self.letters = min(detail.letters, max(5, int(min(deep, LONG))))
         self.highs: list[list[float]] = []
         self.lefts = [self._left(c) for c in range(columns)]
+        for i, stack in enumerate(self.stacks):
+            wide = self._room(stack, i % columns)
+            self.stacks[i] = [replace(p, x=self._roomy(p.x, wide)) for p in stack]
         self.keys = (
             legend_of([p for s in self.stacks for p in s], spec.order) if detail.legend else ()
         )
@@ -429,6 +438,15 @@ class _Arrangement:
         if not self.detail.titles:
             panel = replace(panel, title=Title())
         return panel if self._above_fits(panel, width) else replace(panel, above=())
+
+    def _roomy(self, axis: PlotAxis, length: float) -> PlotAxis:
+        """Return a horizontal axis with room for the texts that begin on it, half of its length for each at most."""
+        low, most = axis.limits[0], axis.most
+        for at, texts in axis.room:
+            wide = [self.lettering.width(text, "value") + 2 * PAD for text in texts]
+            least = next((w for w in wide if w <= BESIDE * length), BESIDE * length)
+            most = max(most, low + (at - low) / (1 - least / length))
+        return replace(axis, most=most) if most > axis.most else axis
 
     def _frame_width(self, panel: Panel, place: int) -> float:
         """Return the approximate width of a frame, before the space for its tick labels is known."""
@@ -497,12 +515,16 @@ class _Arrangement:
             return SCALE_HEIGHT
         if panel.rows:
             high = ROW if panel.rows <= ROWS else TIGHT
-            names = (self.lettering.width(clean(n), "tick") for n in panel.y.labels)
-            if max(names, default=0.0) > NAMES * self.widths[column]:
-                high = max(high, DOUBLE)
+            if self._long_names(panel, column):
+                high = DOUBLE
             return self.lettering.scale * panel.rows * high
         # Wide figures would become too high.
         return panel.height * min(self.widths[column] / NATURAL_WIDTH, 1.6)
+
+    def _long_names(self, panel: Panel, column: int) -> bool:
+        """Return whether a name beside a panel needs more than one line."""
+        names = (self.lettering.width(clean(n), "tick") for n in panel.y.labels)
+        return max(names, default=0.0) > NAMES * self.widths[column]
 
     def _head(self, panel: Panel, width: float) -> float:
         """Return the height of everything above a frame."""
@@ -612,12 +634,20 @@ class _Arrangement:
         deepest = max((self.stacks[i] for i in line), key=len)
         return [p.kind for p in deepest]
 
-    def fits(self, height: float) -> bool:
-        """Return whether all frames have at least their smallest height, and the legend at most its part of it."""
+    def fits(self, height: float, *, names: bool = False) -> bool:
+        """Return whether the legend has at most its part of the height, and all frames at least their smallest one.
+
+        With `names`, also whether all names of the lines of a single chart can be read, if half of the height suffices.
+        """
         if not self.legend_fits:
             return False
         parts = [self._line_parts(line) for line in self.lines]
-        return float(self._least(parts).sum()) <= height - self._fixed()
+        least = float(self._least(parts).sum())
+        if names and len(self.stacks) == 1 and (rows := self.stacks[0][0].rows):
+            high = rows * (2 if self._long_names(self.stacks[0][0], 0) else 1)
+            high *= self.lettering.leading("tick") + 0.1
+            least = max(least, high if high <= NAMED * height else 0.0)
+        return least <= height - self._fixed()
 
     def share(self, height: float) -> float:
         """Return which part of the height without the legend the main panels have."""
@@ -669,6 +699,18 @@ class _Arrangement:
             if lefts == self.lefts:
                 break
             self.lefts = lefts
+        charts = (
+            zip(self.stacks[i], self.highs[n], strict=False)
+            for n, line in enumerate(self.lines)
+            for i in line
+        )
+        if any(p.rows and self._lacks_names(p, high) for p, high in itertools.chain(*charts)):
+            notes = (
+                *self.detail.left_out(self.spec),
+                "some names need a larger figure",
+                *self.spec.notes,
+            )
+            self.foot_notes = self.lettering.flow(notes, self.width - 2 * EDGE, most=2)
         y = EDGE + self._heading_height()
         stacks: list[tuple[PlacedPanel, ...]] = []
         self.highs = self._heights(parts, height)
@@ -687,6 +729,10 @@ class _Arrangement:
             self.spec, self.width, total, tuple(stacks), keys, self.heading, notes, self.lettering
         )
 
+    def _lacks_names(self, panel: Panel, high: float) -> bool:
+        """Return whether some lines of a chart of this height have no name."""
+        return not all(ticks_up(panel.y, high, self.lettering, room=NAMES * self.width).texts)
+
     def _stack(
         self,
         i: int,
@@ -704,10 +750,12 @@ class _Arrangement:
             # Lines at whole points are crisp.
             top = math.ceil(y + heads[k])
             high = highs[k]
-            if panel.rows:  # beside a higher panel, a few bars would become very thick
+            line = (self.stacks[j] for j in self.lines[i // self.columns])
+            if panel.rows and all(s[k].rows for s in line if k < len(s)):
+                # Beside more bars, a few bars would become very thick.
                 _, natural, _ = self._line_parts(self.lines[i // self.columns])
                 grown = high / max(natural[k], 1e-9)
-                high = min(high, max(1.5, grown) * self._natural(panel, column))
+                high = min(high, float(np.clip(grown, 1.5, 3.0)) * self._natural(panel, column))
             frame = PlotFrame(
                 panel.x, panel.y, left, top, width, max(y + heads[k] + high - top, 3.0)
             )
@@ -786,9 +834,10 @@ class _Arrangement:
         yield keys, True, room
         for last in sorted(set(SPARE.values())):
             kept = (k for k in keys if any(SPARE.get(name, math.inf) > last for _, name in k.parts))
-            yield tuple(kept), True, room
+            keys = tuple(kept)
+            yield keys, True, room
         for n in (2, 3):
-            yield self.keys, True, (room - (n - 1) * KEYS_APART) / n
+            yield keys, True, (room - (n - 1) * KEYS_APART) / n
 
     def _distinct(self) -> bool:
         """Return whether the shortened entries of the legend differ."""

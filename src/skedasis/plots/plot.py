@@ -169,6 +169,8 @@ def customized(
         else stack
         for stack in spec.stacks
     )
+    compact = None if spec.compact is None else customized(spec.compact, options, log)
+    spec = replace(spec, compact=compact)
     if options.title is None:
         return replace(spec, stacks=stacks)
     if spec.heading or len(stacks) != 1:
@@ -187,7 +189,7 @@ def _has_several(spec: FigureSpec) -> bool:
 def _customized(
     panel: Panel, options: FigureOptions, log: Collection[str], *, alone: bool
 ) -> Panel:
-    if panel.kind == "scale":
+    if panel.kind == "scale" or panel.x.hidden:
         return panel
     x, y, main = panel.x, panel.y, panel.kind == "main"
     if options.xlabel is not None:

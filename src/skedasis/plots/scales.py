@@ -207,6 +207,8 @@ class PlotAxis:
     time: TimeAxis | None = None
     log: bool = False
     hidden: bool = False
+    room: tuple[tuple[float, tuple[str, ...]], ...] = ()
+    """Texts that begin at positions: the layout extends the range until one alternative of each fits beside them."""
 
     @cached_property
     def range(self) -> tuple[float, float]:

@@ -14,6 +14,8 @@ from skedasis.plots.theme import TEXTS
 TextWidth: TypeAlias = Callable[[str, float], float]
 """From a line of text and the size of its letters to its width, in the same unit."""
 
+_SEPARATED = re.compile("(?<=[_/.:-])")
+
 LEADING = 1.3
 """Distance of two lines in units of the size of letters."""
 
@@ -70,6 +72,12 @@ class Lettering:
             lines = [*lines[: most - 1], self.fit(rest, room, style)]
         return lines
 
+    def breakable(self, text: str, room: float, style: str) -> bool:
+        """Return whether no word of a text must be broken but after the separators of names."""
+        words = clean(text).split(" ")
+        parts = (part for word in words for part in _SEPARATED.split(word))
+        return all(self.width(part, style) <= room for part in parts)
+
     def head(self, title: Title, room: float) -> tuple[list[str], str]:
         """Return a title in at most two lines, and the method, which follows the last one, or is empty."""
         lines = self.wrap(title.text, room, "title")
@@ -116,7 +124,7 @@ class Lettering:
     def _cut(self, word: str, room: float, style: str) -> list[str]:
         """Split a word that is wider than a line, if possible after the separators of names."""
         parts = [""]
-        for piece in re.split(r"(?<=[_/.:-])", word):
+        for piece in _SEPARATED.split(word):
             if parts[-1] and self.width(parts[-1] + piece, style) > room:
                 parts.append("")
             for c in piece:

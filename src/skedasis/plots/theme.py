@@ -193,6 +193,7 @@ def _hues() -> dict[str, Style]:
             f"{hue}-vertex": Style(hue, 1.0, fill="ground", shape=shapes[i], size=2.1),
             f"{hue}-band": Style(fill=hue, fill_opacity=0.17),
             f"{hue}-interval": Style(hue, 1.0),
+            f"{hue}-bar": Style(hue, 0.7, fill=hue, fill_opacity=0.5),
             f"group{i}": Style(hue, 0.75, _shorter(dash)),
             f"group{i}-dash": Style(hue, 0.9, opacity=0.6),
             f"group{i}-point": Style("ground", 0.5, fill=hue, shape=shapes[i], size=1.8),

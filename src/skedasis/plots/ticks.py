@@ -224,7 +224,12 @@ def _names_up(axis: PlotAxis, length: float, lettering: Lettering, room: float) 
     line = lettering.leading("tick")
     every = max(1, math.ceil(0.9 * line / max(slot, 1e-9)))
     most = int(np.clip(slot / line, 1, LINES))
-    names = ["\n".join(lettering.wrap(n, room, "tick", most)) for n in axis.labels]
+    names = [
+        "\n".join(
+            lettering.wrap(n, room, "tick", most if lettering.breakable(n, room, "tick") else 1)
+        )
+        for n in axis.labels
+    ]
     if len(set(names)) < len(names):
         letters = max(6, int(room / lettering.width("n", "tick")))
         names = [lettering.fit(n, room, "tick") for n in distinct_names(axis.labels, letters)]

@@ -15,21 +15,20 @@ from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.bars import (
+    RankedLine,
     bin_edges,
     bin_tooltips,
     columns,
-    interval_lines,
-    line_centres,
-    line_panel,
+    in_unit,
     mean_marks,
-    whiskers,
+    ranked_panel,
+    value_lines,
 )
 from skedasis.plots.figures.importance import LONG
 from skedasis.plots.marks import (
     FigureSpec,
     Mark,
     Panel,
-    Points,
     Segments,
     Title,
     vertical_line,
@@ -84,7 +83,7 @@ def change_notes(change: Change) -> tuple[str, ...]:
     notes = [rows_text(change)]
     if change.outside.rows:
         share = percent(change.outside.share)
-        notes.append(f"{share} outside the observed range")
+        notes.append(f"{share} of rows leave the observed range")
     if change.missing:
         notes.append(f"{counted(change.missing, 'row')} without a value left out")
     return tuple(notes)
@@ -96,8 +95,7 @@ class MeanChange:
 
     name: str
     value: float
-    lower: float
-    upper: float
+    ends: tuple[float, float]
     rows: int
     of_region: bool = False
 
@@ -105,13 +103,13 @@ class MeanChange:
 def mean_changes(change: Change, level: float, name: str = ALL) -> list[MeanChange]:
     """Return the line of all rows of a change, with the given name, and one for each region."""
     low, high = change.interval(level) if np.isfinite(change.std_error) else (np.nan, np.nan)
-    lines = [MeanChange(name, change.value, low, high, change.n_rows)]
+    lines = [MeanChange(name, change.value, (low, high), change.n_rows)]
     if change.rules:
-        lower, upper = change.region_intervals(level)
+        ends = zip(*(end.tolist() for end in change.region_intervals(level)), strict=True)
         names = distinct_names([clean(rule) for rule in change.rules], NAME)
         lines += [
-            MeanChange(names[k], region.value, float(lower[k]), float(upper[k]), region.rows, True)
-            for k, region in enumerate(change.by)
+            MeanChange(rule, region.value, end, region.rows, True)
+            for rule, region, end in zip(names, change.by, ends, strict=True)
         ]
     return lines
 
@@ -124,32 +122,29 @@ def means_figure(
     notes: tuple[str, ...],
 ) -> FigureSpec:
     """Return a figure with a dot and an interval for each line, from above."""
-    at, left, right = np.array([(line.value, line.lower, line.upper) for line in lines]).T
-    y, drawn = line_centres(len(lines)), np.isfinite(at)
-    of_region = np.array([line.of_region for line in lines])
     interval = f"{100 * level:g} % interval"
-    marks: list[Mark] = [vertical_line(0.0), *whiskers(y, left, right, interval)]
-    every = drawn & ~of_region
-    marks.append(Points(at[every], y[every], "independent", "mean change of all rows"))
-    if of_region.any():
-        some = drawn & of_region
-        marks.append(Points(at[some], y[some], "nominal", "mean change of a region"))
-    low, high = extent([at, left, right, np.zeros(1)])
-    unit = f" {clean(change.unit)}" if change.unit else ""
-    tips: list[str] = []
+    shown: list[RankedLine] = []
     said: list[str] = []
     for line in lines:
-        text = f"{number(line.value)}{unit}" if np.isfinite(line.value) else ""
-        facts = [line.name, f"mean change {text}" if text else "no row"]
-        facts += interval_lines(interval, line.lower, line.upper)
-        tips.append("\n".join([*facts, counted(line.rows, "row")]))
-        said.append(f"{line.name} {text}" if text else "")
-    axis = PlotAxis(_what(change), change.unit, low, high, 0.04)
-    names = [f"{line.name} ({line.rows:,})" for line in lines]
-    panel = line_panel(axis, names, marks, tips, title=title, notes=notes)
-    of = "regions" if of_region.any() else "moves"
+        known, style = np.isfinite(line.value), "nominal" if line.of_region else "independent"
+        tip = [line.name]
+        tip += (
+            value_lines("mean change", line.value, change.unit, interval, line.ends)
+            if known
+            else ["no row"]
+        )
+        tip.append(counted(line.rows, "row"))
+        label = f"mean change of {'a region' if line.of_region else ALL}"
+        name = f"{line.name} ({line.rows:,})"
+        shown.append(RankedLine(name, line.value, tip, line.ends, style, label))
+        said += [f"{line.name} {number(line.value)}{in_unit(change.unit)}"] if known else []
+    axis = PlotAxis(_what(change), change.unit, np.nan, np.nan, 0.04)
+    panel = ranked_panel(
+        shown, axis, title=title, notes=notes, interval=interval, reach=np.inf, dotted=True
+    )
+    of = "regions" if any(line.of_region for line in lines) else "moves"
     more = f"; and {len(lines) - 6:,} more {of}" if len(lines) > 6 else ""
-    alt = f"{title}. Mean change: {'; '.join(filter(None, said[:6]))}{more}. {'; '.join(notes)}."
+    alt = f"{title}. Mean change: {'; '.join(said[:6])}{more}. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
 
 
@@ -174,7 +169,7 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
         vertical_line(0.0),
         *mean_marks(change.value, "after", "mean change"),
     ]
-    unit = f" {shorten(clean(change.unit), 30)}" if change.unit else ""
+    unit = in_unit(change.unit)
     said = f"mean {number(change.value)}{unit}"
     if np.isfinite(change.std_error):
         low, high = (np.array([end]) for end in change.interval(level))
@@ -185,7 +180,7 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
     beyond = 100 - float(height.sum())
     notes = [said, *change_notes(change)]
     if beyond > 0.02:
-        notes.append(f"{beyond:.1g} % of the rows beyond the panel")
+        notes.append(f"{beyond:.1g} % of rows are off the scale")
     tips = [
         f"change {low} – {high}{unit}\n{number(rows)} % of rows"
         for (low, high), rows in zip(pairwise(position_texts(edges)), height.tolist(), strict=True)

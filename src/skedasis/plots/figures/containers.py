@@ -177,7 +177,7 @@ def _changes_notes(shown: Mapping[str, Change], total: int) -> tuple[str, ...]:
     shared = notes.pop() if len(notes) == 1 else ()
     outside = max(c.outside.share for c in shown.values())
     if not shared and outside > 0:
-        shared = (f"up to {percent(outside)} outside the observed range",)
+        shared = (f"up to {percent(outside)} of rows leave the observed range",)
     if len(shown) == total:
         return shared
     return (*shared, f"{len(shown):,} of {total:,} named moves, all with top=None")

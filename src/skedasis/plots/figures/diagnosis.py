@@ -10,13 +10,12 @@ import numpy as np
 from skedasis._arguments import check_probability
 from skedasis._numbers import counted, number
 from skedasis._types import Floats, Ints
-from skedasis.plots.figures.bars import bars, line_centres, line_panel
+from skedasis.plots.figures.bars import RankedLine, ranked_panel
 from skedasis.plots.figures.importance import LONG, axis_of_values, cut, repeated
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
     LabelSide,
-    Mark,
     Names,
     Panel,
     Points,
@@ -212,30 +211,24 @@ def _r2_bars(diagnosis: Diagnosis, order: Ints) -> Panel | None:
     r2 = diagnosis.r2_others[order], diagnosis.r2_with_target[order]
     if not np.isfinite(r2).any():
         return None
-    names = [clean(diagnosis.feature_titles[i]) for i in order]
-    y = line_centres(len(names))
-    marks: list[Mark] = []
-    for values, shift, style, label in zip(
-        r2, (0.19, -0.19), ("bar", "bar-hatched"), _R2, strict=True
-    ):
-        known = np.isfinite(values)
-        marks.append(bars(y[known] + shift, values[known], style, label, thick=0.36))
-    tips: list[str] = []
-    unknown: list[Text] = []
-    for at, name, *both in zip(y.tolist(), names, *(v.tolist() for v in r2), strict=True):
-        said = [f"{label} {number(v)}" for label, v in zip(_R2, both, strict=True)]
-        tips.append("\n".join([shorten(name, LONG), *said]))
-        if not np.isfinite(both).any():
-            unknown.append(Text(0.0, at, ("unknown",), across=1))
+    lines: list[RankedLine] = []
+    for i, others, both in zip(order, *(v.tolist() for v in r2), strict=True):
+        name = clean(diagnosis.feature_titles[i])
+        said = [f"{label} {number(v)}" for label, v in zip(_R2, (others, both), strict=True)]
+        unknown = () if np.isfinite([others, both]).any() else ("unknown",)
+        tip = [shorten(name, LONG), *said]
+        lines.append(
+            RankedLine(
+                name, both, tip, (np.nan, np.nan), "bar-hatched", _R2[1], others, beside=unknown
+            )
+        )
     left_out = len(diagnosis) - len(order)
     # How much worse than the mean a forest predicts is of no interest.
     low, _ = extent([*r2, np.zeros(1)])
-    return line_panel(
+    return ranked_panel(
+        lines,
         PlotAxis("R²", None, max(low, -0.25), 1.0),
-        names,
-        [*marks, vertical_line(0.0)],
-        tips,
         title=Title("How well other features predict each feature"),
         notes=(f"{left_out:,} more not shown",) if left_out else (),
-        texts=unknown,
+        inner=("bar", _R2[0]),
     )

@@ -14,26 +14,23 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.bars import (
-    bars,
+    RankedLine,
     bin_edges,
     bin_tooltips,
     columns,
     first_of,
-    interval_lines,
-    line_centres,
-    line_panel,
+    in_unit,
     mean_marks,
-    whiskers,
+    ranked_panel,
+    value_lines,
 )
+from skedasis.plots.figures.effect_parts import readable_range
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
     Line,
-    Mark,
     Panel,
-    Points,
     Title,
-    vertical_line,
 )
 from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
@@ -48,14 +45,8 @@ SHOWN = 6
 MARKS = 100
 """Most dots per bar; of more repeats quantiles are drawn."""
 
-THICK = 0.6
-"""Height of a bar, as a fraction of its line."""
-
 MEAN_OF_REPEATS, EACH_REPEAT = "mean over repeats", "individual repeats"
 """Legend entries of the bars and of the dots on them."""
-
-_MINUS = "\N{MINUS SIGN}"
-
 
 # --- bars ----------------------------------------------------------------------------------------
 
@@ -96,33 +87,22 @@ def bar_figure(
     dots: str = EACH_REPEAT,
 ) -> FigureSpec:
     """Return bars of importances with whiskers and dots, in the given order."""
-    names = [clean(importance.feature_titles[i]) for i in chosen]
     x = axis_of_values(importance, value, ends, each)
-    y = line_centres(len(names))
-    marks: list[Mark] = [
-        bars(y, value, "bar", mean if each.size else "mean", thick=THICK),
-        vertical_line(0.0),
-    ]
-    if each.size:
-        # Below the whisker, with a small vertical offset so that equal ones do not coincide.
-        shift = THICK * (0.27 + 0.08 * (np.arange(each.shape[1]) % 3 - 1))
-        marks.append(Points(each.ravel(), np.subtract.outer(y, shift).ravel(), "repeat", dots))
-    marks += whiskers(y, *ends, interval)
-    unit = f" {clean(x.unit)}" if x.unit else ""
-    tips: list[str] = []
-    for name, v, low, high, repeats in zip(names, value, *ends, each, strict=True):
-        lines = [shorten(name, LONG), f"importance {number(float(v))}{unit}"]
-        lines += interval_lines(interval, float(low), float(high))
-        if each.size:
-            lines.append(f"{dots} {number(float(repeats.min()))} to {number(float(repeats.max()))}")
-        tips.append("\n".join(lines))
+    lines: list[RankedLine] = []
+    for i, v, low, high, repeats in zip(chosen, value.tolist(), *ends, each, strict=True):
+        name = clean(importance.feature_titles[i])
+        tip = [shorten(name, LONG), *value_lines("importance", v, x.unit, interval, (low, high))]
+        if repeats.size:
+            tip.append(f"{dots} {number(float(repeats.min()))} to {number(float(repeats.max()))}")
+        line = RankedLine(
+            name, v, tip, (low, high), "bar", mean if each.size else "mean", dots=repeats
+        )
+        lines.append(line)
     hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
     left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
     notes = (*notes, *cut(x, *ends), *left_out)
-    panel = line_panel(x, names, marks, tips, title=title, notes=notes)
-    said = [
-        f"{shorten(n, LONG)} {number(float(v))}{unit}" for n, v in zip(names, value, strict=True)
-    ]
+    panel = ranked_panel(lines, x, title=title, notes=notes, interval=interval, dots=dots)
+    said = [f"{shorten(line.name, LONG)} {number(line.value)}{in_unit(x.unit)}" for line in lines]
     alt = f"Bar chart, most important first: {first_of(said)}. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
 
@@ -155,19 +135,16 @@ def axis_of_values(
     importance: Importance, value: Floats, ends: tuple[Floats, Floats], more: Floats
 ) -> PlotAxis:
     """Return the axis of importances: it contains zero and all values, and intervals as far as bars stay readable."""
-    low, high = extent([value, more, np.zeros(1)])
-    least, most = extent(ends)
-    span = high - low if high > low else np.inf
-    low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
+    low, high = readable_range(extent(ends), *extent([value, more, np.zeros(1)]), 1.0)
     unit = None if importance.metric is not None else importance.unit
     name = importance.axis if unit is None else importance.axis.removesuffix(f" [{unit}]")
-    return PlotAxis(name, unit, float(low), float(high), 0.04)
+    return PlotAxis(name, unit, low, high, 0.04)
 
 
 def cut(axis: PlotAxis, lower: Floats, upper: Floats) -> list[str]:
     """Return a note if intervals extend beyond the axis."""
     low, high = axis.limits
-    return ["intervals extend beyond the panel"] if np.any((lower < low) | (upper > high)) else []
+    return ["some intervals are off the scale"] if np.any((lower < low) | (upper > high)) else []
 
 
 def _marks(importance: Importance, values: Floats) -> Floats:
@@ -276,9 +253,9 @@ def _histograms(
         *mean_marks(means[0], "before", "mean before permutation"),
         *mean_marks(means[1], "after", "mean after permutation"),
     )
-    rise = f"mean {means[0]:.3g} → {means[1]:.3g}".replace("-", _MINUS)
+    rise = f"mean {number(means[0])} → {number(means[1])}"
     beyond = 200 - float(before.sum() + after.sum())
-    notes = (rise, f"{beyond / 2:.1g} % outside the panel") if beyond > 0.02 else (rise,)
+    notes = (rise, f"{beyond / 2:.1g} % of rows are off the scale") if beyond > 0.02 else (rise,)
     texts = position_texts(edges)
     unit = f" {shorten(axes[0].unit, 30)}" if axes[0].unit else ""
     tips = [

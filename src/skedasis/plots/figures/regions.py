@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,14 +15,7 @@ from skedasis._numbers import counted, number, percent, sentence, with_error
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.bars import (
-    bars,
-    first_of,
-    interval_lines,
-    line_centres,
-    line_panel,
-    whiskers,
-)
+from skedasis.plots.figures.bars import RankedLine, first_of, in_unit, ranked_panel, value_lines
 from skedasis.plots.figures.compare import (
     BANDS,
     MOST,
@@ -37,15 +31,7 @@ from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import (
-    FigureSpec,
-    Mark,
-    Panel,
-    Text,
-    Title,
-    horizontal_line,
-    vertical_line,
-)
+from skedasis.plots.marks import FigureSpec, Mark, Panel, Title, horizontal_line
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
@@ -54,6 +40,7 @@ from skedasis.results.keywords import CurveScale, RegionsBy
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,
+    Condition,
     MultiModelRegions,
     Regions,
     RegionsByFeature,
@@ -66,17 +53,14 @@ from skedasis.results.regions import (
 from skedasis.results.time_axis import align_time_axis
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
-WITHIN = "within regions"
+WITHIN = "left within regions"
 """Name of the score that the regions leave."""
 
 PANEL, TOGETHER = 150.0, 190.0
 """Heights of the panels."""
 
-TITLE = 30
-"""Longest rule in the title of a panel; longer ones are in the notes below it."""
-
-THICK, INNER = 0.66, 0.36
-"""Thickness of bars, and of a bar inside another one, in units of the distance of two lines."""
+SPREAD = "spread between rows (SD)"
+"""Name of the heterogeneity score on axes."""
 
 
 def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) -> FigureSpec:
@@ -101,19 +85,32 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
         scale=view.scale,
     )
     title = _title(regions)
+    scored = view.scores and n > 1 and math.isfinite(regions.scores.whole)
+    lines = _spreads(regions, labels, level) if scored else []
+    compact = _compact(regions, view) if n > 1 and not together and n <= MOST else None
     if together:
-        stacks, named = [(_together(regions, found),)], [title]
+        curves = _together(regions, found)
+        stacks, named = [(curves,)], [title]
+        alone = FigureSpec(((curves,),), str(title), "", order=(*labels, ALL_ROWS))
+        if scored:
+            stacks.append((_all_spreads(regions, lines, level),))
+            named.append(replace(title, quantity=f"spread of the {title.quantity}"))
+            compact = alone
     else:
-        stacks = [(_region_panel(regions, i, found),) for i in shown]
+        stacks = [
+            (
+                _region_panel(regions, i, found, scored=scored),
+                *_own_spread(lines, i, level, regions.about.unit),
+            )
+            for i in shown
+        ]
         named = [effect_title(e) for e in found.effects]
-    if view.scores and n > 1 and math.isfinite(regions.scores.whole):
-        stacks.append((_scores(regions, labels, level),))
-        named.append(replace(title, quantity=f"heterogeneity of the {title.quantity}"))
+    alt = _alt_text(regions, labels, found.effects)
     columns = len(stacks) if len(stacks) <= 3 else 2 if len(stacks) == 4 else 3
     return FigureSpec(
         tuple(stacks),
         str(title),
-        _alt_text(regions, labels, found.effects),
+        alt,
         columns=columns if view.columns is None else view.columns,
         column_width=150.0 if view.columns is None else 0.0,
         widths=(1.9, 1.0) if together and len(stacks) > 1 else (),
@@ -121,7 +118,66 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
         stack_titles=tuple(map(str, named)),
         notes=_figure_notes(regions, view, len(labels)),
         order=(*(labels if together else ("region",)), ALL_ROWS),
+        noun="region" if not together else "panel",
+        compact=None if compact is None else replace(compact, alt=alt),
     )
+
+
+def _compact(regions: Regions, view: RegionsPlotOptions) -> FigureSpec:
+    """Return the curves of all regions in one panel, for figures without room for a panel each."""
+    short, features = short_rules(regions)
+    found = region_curves(
+        regions,
+        range(len(short)),
+        short,
+        view.confidence_level,
+        MOST_LEVELS,
+        together=True,
+        bands=len(short) <= BANDS,
+        scale=view.scale,
+    )
+    panel = _together(regions, found)
+    return FigureSpec(
+        ((panel,),),
+        str(panel.title),
+        "",
+        notes=(*features, summary_text(regions)),
+        order=(*short, ALL_ROWS),
+    )
+
+
+SHORT = 12
+"""Most characters of each of several comparisons in a short rule."""
+
+
+def short_rules(regions: Regions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the numbers and the rules of regions in short, and a note on the features that all rules compare.
+
+    Such a feature is not repeated in each rule, and of several comparisons the units are left out.
+    """
+    every = [leaf.conditions for leaf in regions.leaves]
+    columns = [{c.feature.name for c in some} for some in zip(*every, strict=False)]
+    shared = [len(column) == 1 for column in columns]
+    if not any(shared):
+        return region_labels(regions), ()
+    labels: list[str] = []
+    for i, conditions in enumerate(every):
+        parts: list[str] = []
+        for c, same in itertools.zip_longest(conditions, shared, fillvalue=False):
+            if not isinstance(c, Condition):
+                continue
+            name, text = clean(c.feature.title), clean(c.text)
+            if same:
+                text = (
+                    text.removeprefix(f"{name} = ")
+                    .removeprefix(f"{name} ")
+                    .replace(f" {name} ", " … ", 1)
+                )
+            text = text.removesuffix(in_unit(c.feature.unit))
+            parts.append(shorten(text, SHORT) if len(conditions) > 1 else text)
+        labels.append(f"[{i}] {shorten(', '.join(parts), LONGEST)}")
+    names = [clean(c.feature.title) for c, same in zip(every[0], shared, strict=False) if same]
+    return tuple(labels), (f"regions by {', '.join(names)}",)
 
 
 def region_labels(regions: Regions) -> tuple[str, ...]:
@@ -144,7 +200,7 @@ def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tup
     if view.kind == "panels" or len(regions) <= BANDS:
         notes.append(f"bands: {100 * view.confidence_level:g} % intervals")
     if view.scores and len(regions) > 1 and not math.isfinite(regions.scores.whole):
-        notes.append("heterogeneity scores not computed")
+        notes.append("spread not computed")
     said = beyond_text(regions.whole)
     return (*notes, said) if said else tuple(notes)
 
@@ -200,14 +256,16 @@ def region_curves(
     return RegionCurves(effects, curves, all_rows, x, y, levels, line)
 
 
-def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
+def _region_panel(regions: Regions, i: int, found: RegionCurves, *, scored: bool) -> Panel:
     effect, curve, several = found.effects[i], found.curves[i], len(regions) > 1
     part = main_part(effect).effect
     rug = effect_parts.effect_rug(effect) if found.levels is None else None
-    title, notes = Title(curve.label) if several else _title(regions), _region_notes(regions, i)
+    title, notes = (
+        Title(curve.label) if several else _title(regions),
+        _region_notes(regions, i, scored=scored),
+    )
     others = [shorten(clean(another_text(s)), LONGEST) for s in unstable_splits(regions, i)]
-    if others or (max(map(len, regions.rules)) > TITLE and several):
-        # Notes are broken into lines, titles are cut; and a title would state the rule as a finding.
+    if others:  # a title would state the rule as a finding
         title = Title(f"[{i}]")
         notes = (shorten(clean(regions.rules[i]), LONGEST), *others, *notes)
     panel = overlaid_panel(
@@ -233,15 +291,15 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves) -> Panel:
     )
 
 
-def _region_notes(regions: Regions, i: int) -> tuple[str, ...]:
-    """Return the rows of a region, their share, and its score."""
+def _region_notes(regions: Regions, i: int, *, scored: bool) -> tuple[str, ...]:
+    """Return the rows of a region, their share, and its score if no bar shows it."""
     node = regions.leaves[i]
     notes = [counted(node.count, "row")]
     if len(regions) > 1:
         notes.append(percent(float(regions.shares[i])))
     score, error = float(regions.scores.regions[i]), float(regions.scores.regions_error[i])
-    if math.isfinite(score):
-        notes.append(f"heterogeneity score {with_error(score, error, regions.scores.whole)}")
+    if math.isfinite(score) and not scored:
+        notes.append(f"spread between rows {with_error(score, error, regions.scores.whole)}")
     return tuple(notes)
 
 
@@ -277,55 +335,67 @@ def _score_ends(score: Floats, error: Floats, level: float) -> tuple[Floats, Flo
     return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
 
 
-def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel:
-    """Return the heterogeneity scores of all rows, of each region and within the regions, as bars."""
+def _spreads(regions: Regions, labels: Sequence[str], level: float) -> list[RankedLine]:
+    """Return the heterogeneity scores of all rows, of each region and within the regions, as lines of a chart."""
     scores, shown = regions.scores, len(labels)
     value = np.array([scores.whole, *scores.regions[:shown], scores.within])
     error = np.array([scores.whole_error, *scores.regions_error[:shown], scores.within_error])
     names = (ALL_ROWS, *(f"[{i}]" for i in range(shown)), WITHIN)
-    said = (ALL_ROWS, *labels, WITHIN)
-    return _bars(
-        PlotAxis("heterogeneity score", regions.about.unit, 0.0, 1.0, 0.04),
-        names,
-        said,
-        value,
-        _score_ends(value, error, level),
-        styles=("before", *["bar"] * shown, "bar-hatched"),
+    styles = ("before", *(f"hue{i % MOST}-bar" for i in range(shown)), "bar-hatched")
+    interval = f"{100 * level:g} % interval"
+    ends = zip(*(v.tolist() for v in _score_ends(value, error, level)), strict=True)
+    return [
+        RankedLine(
+            name,
+            v,
+            [shorten(said, LONG), *value_lines(SPREAD, v, regions.about.unit, interval, end)],
+            end,
+            style,
+            beside=(with_error(v, e), number(v)),
+        )
+        for name, said, v, e, end, style in zip(
+            names,
+            (ALL_ROWS, *labels, WITHIN),
+            value.tolist(),
+            error.tolist(),
+            ends,
+            styles,
+            strict=True,
+        )
+    ]
+
+
+def _all_spreads(regions: Regions, lines: Sequence[RankedLine], level: float) -> Panel:
+    """Return all scores as bars, in the colours of the curves beside which they stand."""
+    return ranked_panel(
+        [replace(line, beside=()) for line in lines],
+        PlotAxis(SPREAD, regions.about.unit, math.nan, math.nan, 0.04),
+        title=Title("Spread between rows"),
         interval=f"{100 * level:g} % interval",
-        title=Title("Heterogeneity"),
+        reach=0.6,
+        thick=min(0.62, 0.09 * len(lines)),
     )
 
 
-def _bars(
-    x: PlotAxis,
-    names: Sequence[str],
-    said: Sequence[str],
-    value: Floats,
-    ends: tuple[Floats, Floats],
-    *,
-    styles: Sequence[str],
-    interval: str,
-    title: Title,
-) -> Panel:
-    """Return a panel of horizontal bars with whiskers."""
-    lower, upper = ends
-    top = float(np.nanmax(value, initial=0.0)) or 1.0
-    # An interval may be many times as long as its bar: it does not determine the scale alone.
-    most = float(np.nanmax(np.append(np.fmin(upper, 1.6 * top), top)))
-    y = line_centres(len(names))
-    marks: list[Mark] = []
-    for style in dict.fromkeys(styles):
-        mine = np.array([s == style for s in styles]) & np.isfinite(value)
-        marks.append(bars(y[mine], value[mine], style, thick=THICK))
-    marks += [*whiskers(y, lower, upper, interval, 4.0), vertical_line(0.0)]
-    unit = f" {clean(x.unit)}" if x.unit else ""
-    tips = [
-        "\n".join(
-            [shorten(text, LONG), f"{x.name} {number(v)}{unit}", *interval_lines(interval, a, b)]
-        )
-        for text, v, a, b in zip(said, value.tolist(), lower.tolist(), upper.tolist(), strict=True)
-    ]
-    return line_panel(replace(x, least=0.0, most=most), names, marks, tips, title=title)
+def _own_spread(
+    lines: Sequence[RankedLine], i: int, level: float, unit: str | None
+) -> tuple[Panel, ...]:
+    """Return the scores of all rows and of region i as two bars with their numbers, on the scale of all regions."""
+    if not lines:
+        return ()
+    value = np.array([line.value for line in lines])
+    ends = extent(
+        [value, np.fmin([line.ends[1] for line in lines], 1.6 * np.nanmax(value, initial=0.0))]
+    )
+    room = tuple(
+        (float(np.fmax(line.value, np.minimum(line.ends[1], ends[1]))), line.beside)
+        for line in lines
+    )
+    axis = PlotAxis("", None, 0.0, ends[1] or 1.0, 0.02, hidden=True, room=room)
+    mine = [lines[0], replace(lines[i + 1], name="here", style="bar")]
+    panel = ranked_panel(mine, axis, title=Title(), interval=f"{100 * level:g} % interval")
+    up = replace(panel.y, name=SPREAD, unit=unit)
+    return (replace(panel, y=up, kind="detail", frame=False, grid=""),)
 
 
 def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]) -> str:
@@ -357,55 +427,43 @@ def regions_overview_figure(
         raise DataError("plot", "no feature", "at least one feature", "Explain some features")
     shown = [found[r.feature] for r in ranks[:top]]
     names = distinct_names([clean(r.feature_title) for r in shown], LONGEST)
-    y = line_centres(len(shown))
     title = effect_title(*(r.whole for r in shown), of=counted(len(shown), "feature"))
-    split = np.array([len(r) > 1 for r in shown])
+    unit, legend = shown[0].about.unit, ("", "")
     if any(math.isfinite(r.scores.whole) for r in shown):
-        quantity = f"heterogeneity of the {title.quantity}, before and after the split"
-        before = np.array([r.scores.whole for r in shown])
-        after = np.array([r.scores.within for r in shown])
-        most = _largest(np.append(before, after))
-        x = PlotAxis("heterogeneity score", shown[0].about.unit, 0.0, AROUND * most, 0.04)
-        marks: list[Mark] = [bars(y, np.nan_to_num(before), "before", ALL_ROWS, thick=THICK)]
-        known = split & np.isfinite(after)
-        if known.any():
-            marks.append(bars(y[known], after[known], "bar", WITHIN, thick=INNER))
+        split = any(len(r) > 1 for r in shown)
+        quantity = (
+            f"spread of the {title.quantity}{', before and after the split' if split else ''}"
+        )
+        x, style = PlotAxis(SPREAD, unit, math.nan, math.nan, 0.04), "before"
+        legend = (ALL_ROWS if split else "", WITHIN)
+        values = [(r.scores.whole, r.scores.within if len(r) > 1 else math.nan) for r in shown]
     else:
-        quantity = "part of the loss that regions explain"
-        shares = np.array([np.clip(r.loss_explained, 0.0, 1.0) for r in shown])
-        before = 100 * np.where(split, shares, 0.0)
-        most = _largest(before)
-        # No share is larger than 100 %.
-        ticks = tuple(float(t) for t in range(0, 101, 20) if t <= AROUND * most)
-        x = PlotAxis("explained by regions", "% of the loss", 0.0, AROUND * most, 0.04, ticks)
-        marks = [bars(y, np.nan_to_num(before), "bar", thick=THICK)]
+        quantity = "part that regions explain"
+        x, style = (
+            PlotAxis("explained by regions", "% of the loss", math.nan, math.nan, 0.04),
+            "bar",
+        )
+        shares = [100 * float(np.clip(r.loss_explained, 0.0, 1.0)) * (len(r) > 1) for r in shown]
+        values = [(share, math.nan) for share in shares]
     title = replace(title, quantity=quantity)
-    room = (0.0, AROUND * most * 1.04, -np.inf, np.inf)
-    ends = (np.nan_to_num(before) + 0.02 * most).tolist()
-    panel = line_panel(
-        x,
-        names,
-        [*marks, vertical_line(0.0)],
-        [_overview_tip(r) for r in shown],
-        title=title,
-        notes=_overview_notes(found, shown, by),
-        texts=[
-            Text(end, at, _first_split(r), "value", room, 1)
-            for r, end, at in zip(shown, ends, y.tolist(), strict=True)
-            if len(r) > 1
-        ],
-        features=[r.feature for r in shown],
+    lines = [
+        RankedLine(
+            name,
+            float(np.nan_to_num(value)),
+            _overview_tip(r),
+            style=style,
+            label=legend[0],
+            inner=inner,
+            beside=_first_split(r) if len(r) > 1 else (),
+            feature=r.feature,
+        )
+        for name, r, (value, inner) in zip(names, shown, values, strict=True)
+    ]
+    panel = ranked_panel(
+        lines, x, title=title, notes=_overview_notes(found, shown, by), inner=("bar", legend[1])
     )
     said = [f"{shorten(n, LONG)}: {summary_text(r)}" for n, r in zip(names, shown, strict=True)]
     return FigureSpec(((panel,),), str(title), f"{title}. {first_of(said)}.")
-
-
-AROUND = 1.5
-"""Length of the axis of an overview in units of the longest bar: a third of the panel is left for the first splits."""
-
-
-def _largest(values: Floats) -> float:
-    return float(np.nanmax(values, initial=0.0)) or 1.0
 
 
 def _overview_notes(
@@ -429,15 +487,15 @@ def _first_split(regions: Regions) -> tuple[str, ...]:
     return tuple(f"{shorten(on, room)}{another}{explained}" for room in (30, 16, 9))
 
 
-def _overview_tip(regions: Regions) -> str:
+def _overview_tip(regions: Regions) -> list[str]:
     lines = [shorten(regions.feature_title, LONG), summary_text(regions)]
     scores = regions.scores
     if math.isfinite(scores.whole):
-        lines.append(f"heterogeneity score {with_error(scores.whole, scores.whole_error)}")
+        lines.append(f"{SPREAD} {with_error(scores.whole, scores.whole_error)}")
         if len(regions) > 1:
             lines.append(f"{WITHIN} {with_error(scores.within, scores.within_error)}")
     lines += [f"[{i}] {shorten(rule, LONG)}" for i, rule in enumerate(regions.rules[:8])]
-    return "\n".join(lines)
+    return lines
 
 
 # --- regions for several models -------------------------------------------------------------------
@@ -445,43 +503,26 @@ def _overview_tip(regions: Regions) -> str:
 
 def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
     """Return how many models have their first split on which feature, as bars with the conditions."""
-    lines = found.recurrence
     n = len(found)
-    y = line_centres(len(lines))
-    models = np.array([float(line.models) for line in lines])
-    none = np.full(len(lines), np.nan)
-    names = distinct_names([clean(line.feature) for line in lines], LONGEST)
     title = effect_title(found.models[0].whole, among=counted(n, "model"))
-    panel = _bars(
-        PlotAxis("models", None, 0.0, 1.0, 0.04),
-        names,
-        [f"{line.feature}: {line.condition}" for line in lines],
-        models,
-        (none, none),
-        styles=["bar"] * len(lines),
-        interval="",
-        title=replace(title, quantity=f"first split of the {title.quantity}"),
-    )
-    room = (0.0, 1.6 * n, -np.inf, np.inf)
-    texts = tuple(
-        Text(
-            float(m) + 0.02 * n,
-            float(at),
-            tuple(dict.fromkeys(shorten(clean(line.condition), k) for k in (60, 36, 22, 12))),
-            "value",
-            room,
-            1,
+    title = replace(title, quantity=f"first split of the {title.quantity}")
+    names = distinct_names([clean(line.feature) for line in found.recurrence], LONGEST)
+    lines = [
+        RankedLine(
+            name,
+            float(line.models),
+            [shorten(f"{line.feature}: {line.condition}", LONG), f"models {line.models}"],
+            beside=_conditions(line.condition),
         )
-        for line, m, at in zip(lines, models, y, strict=True)
-        if line.condition
-    )
-    step = max(1, -(-n // 5))
-    ticks = tuple(float(k) for k in range(0, n + 1, step))
-    panel = replace(
-        panel,
-        x=replace(panel.x, most=1.6 * n, ticks=ticks),
-        texts=texts,
-        notes=(counted(n, "model"),),
-    )
-    said = "; ".join(f"{name} {line.models}" for name, line in zip(names, lines, strict=True))
-    return FigureSpec(((panel,),), str(panel.title), f"{panel.title}, number of models: {said}.")
+        for name, line in zip(names, found.recurrence, strict=True)
+    ]
+    ticks = tuple(float(k) for k in range(0, n + 1, max(1, -(-n // 5))))
+    axis = PlotAxis("models", None, 0.0, float(n), 0.04, ticks)
+    panel = ranked_panel(lines, axis, title=title, notes=(counted(n, "model"),))
+    said = "; ".join(f"{line.name} {line.value:.0f}" for line in lines)
+    return FigureSpec(((panel,),), str(title), f"{title}, number of models: {said}.")
+
+
+def _conditions(condition: str) -> tuple[str, ...]:
+    """Return alternatives of a condition, shorter and shorter."""
+    return tuple(dict.fromkeys(shorten(clean(condition), k) for k in (60, 36, 22, 12) if condition))
