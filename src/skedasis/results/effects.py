@@ -81,7 +81,7 @@ class Rank(RankLine):
                 DependsOn(self.depends_on, self.depends_on_share, self.depends_on_error)
             )
         cells = {**vars(self), "heterogeneity_score": score, "mostly_by": mostly_by}
-        return {name: cell for name, cell in cells.items() if name not in _MERGED}
+        return {_HEADS.get(name, name): cell for name, cell in cells.items() if name not in _MERGED}
 
 
 def _named(found: DependsOn | None) -> tuple[str | None, float, float]:
@@ -92,7 +92,11 @@ _MERGED = ("heterogeneity_score_error", "depends_on", "depends_on_share", "depen
 """Fields of a line that are in cells of others."""
 
 
-DETAILS = ("bins", "untrusted_rows", "missing")
+_HEADS = {"untrusted_rows": "rows_in_thin_bins"}
+"""Fields with another head where they are printed."""
+
+
+DETAILS = ("bins", "rows_in_thin_bins", "missing")
 """Columns of a ranking that `Effects` do not print."""
 
 

@@ -32,11 +32,8 @@ def _leaves_data(change: Change) -> Iterator[Check]:
         f"{counted(out.rows, 'row')} ({percent(out.share)}) {'leaves' if out.rows == 1 else 'leave'} the observed "
         f"range of {', '.join(parts)}, where the model has seen no data. {fix}"
     )
-    others = f" (distances also in {', '.join(map(repr, out.others))})" if out.others else ""
-    far_text = (
-        f"{percent(out.far)} of {counted(out.sampled, 'sampled row')} are extrapolations after the move: farther "
-        f"from the data than 99% of the rows are from their nearest neighbour{others}. {fix}"
-    )
+    sampled = counted(out.sampled, "sampled row")
+    far_text = f"After the move {percent(out.far)} of {sampled} are unlike any in the data. {fix}"
     in_range = {"share": out.share, "rows": out.rows}
     near = {"share": out.far, "rows": out.sampled, "others": out.others}
     far_rows = round(out.far * out.sampled) if np.isfinite(out.far) else 0
@@ -55,8 +52,8 @@ def _few_rows(change: Change) -> Iterator[Check]:
         if line.rows >= TRUSTED_ROWS:
             continue
         text = (
-            f"The region {line.region!r} has {counted(line.rows, 'row')}, so that its mean change is uncertain. "
-            "Use more rows, or combine regions."
+            f"The group {line.region!r} has {counted(line.rows, 'row')}, so that its mean change is uncertain. "
+            "Use more rows, or combine groups."
         )
         moved, numbers = ", ".join(change.features), {"rows": line.rows}
         yield Check("few_rows", "warning", text, line.rows, moved, line.region, numbers)

@@ -68,16 +68,16 @@ class CodeInfo:
 
 CODES: dict[str, CodeInfo] = {
     "slope_mismatch": CodeInfo(
-        "The accumulated slopes do not match the differences of the quantity.", "always"
+        "The slopes do not add up to the differences of the quantity.", "always"
     ),
     "heterogeneous": CodeInfo(
-        "The effect differs more between rows than the average curve varies: the heterogeneity score exceeds the "
-        "importance.",
+        "The average describes few rows: they differ from it by more than it varies (the heterogeneity score exceeds "
+        "the importance).",
         "the score is at least 5 % of the quantity's standard deviation",
         "the score is smaller",
     ),
     "extrapolation": CodeInfo(
-        "The method, or the heterogeneity score, evaluates the model at rows that are far from the data.",
+        "The method, or the heterogeneity score, asks the model about rows unlike any in the data.",
         "at least 25 % of these rows are extrapolations",
         "at least 10 % (of the score's: 15 %), or a PDP was not checked because X was not given",
     ),
@@ -91,7 +91,7 @@ CODES: dict[str, CodeInfo] = {
         "fewer",
     ),
     "slope_changes": CodeInfo(
-        "Local effects depend on the position within a bin.",
+        "The slope changes within a bin.",
         "the change is at least 10 % of the bin's variance, and 5 % of the root mean square slope",
         "the change is smaller, or local effects are differences across the bin",
     ),
@@ -112,16 +112,16 @@ CODES: dict[str, CodeInfo] = {
     ),
     "one_row": CodeInfo("A bin has a single row, and so no variance of its own.", "always"),
     "collinear": CodeInfo(
-        "The other columns nearly determine the feature, so that its heterogeneity score covers small changes only.",
+        "Other columns nearly repeat the feature, so that its heterogeneity score is about small changes only.",
         note="always",
     ),
     "few_pairs": CodeInfo(
-        "The heterogeneity score rests on few pairs of rows.",
+        "Too few comparable rows for the heterogeneity score: its ± is rough.",
         "the score is computed from a sample of the rows",
         "the score is computed from all rows",
     ),
     "depends_on": CodeInfo(
-        "Another feature explains at least a tenth of the heterogeneity.", note="always"
+        "Another feature explains at least a tenth of the variance between rows.", note="always"
     ),
 }
 """Code → what it stands for. Findings with the same severity are in this order: the whole curve before parts of it."""

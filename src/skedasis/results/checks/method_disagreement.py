@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._numbers import number as number_text
+from skedasis._numbers import percent
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.registry import call_of
@@ -200,7 +201,7 @@ def _text(
     sure = "their errors are zero" if np.isinf(times) else f"{times:.1f} times their joint error"
     said = (
         f"{names[0]} and {names[1]} of {effect.feature!r} differ {place} by {number_text(numbers['difference'])} "
-        f"({sure}, {numbers['of_range']:.0%} of the range)."
+        f"({sure}, {percent(numbers['of_range'])} of the range)."
     )
     m_plots = [isinstance(e, AnyMPlot) for e in (effect, other)]
     if m_plots[0] != m_plots[1]:
@@ -245,22 +246,25 @@ def _advice(
     ale, (share, of_ale) = accumulated.spec.method, far
     if share is None or of_ale is None:
         return (
-            f"With correlated features, {pdp} evaluates the model outside the data, whereas {ale} stays close to the "
-            "data: checks(X=X) measures how much."
+            f"With correlated features, {pdp} asks the model about rows unlike any in the data, whereas {ale} stays "
+            "close to the data: checks(X=X) measures how much."
         )
     if NOTE_EXTRAPOLATION <= share <= of_ale:
         return (
-            f"Both evaluate the model outside the data, {pdp} at {share:.0%} of its rows and {ale} at {of_ale:.0%}: "
-            f"{OBSERVED_ONLY}."
+            f"Both ask the model about rows unlike any in the data, {pdp} at {percent(share)} of its points and "
+            f"{ale} at {percent(of_ale)}: {OBSERVED_ONLY}."
         )
     if share >= NOTE_EXTRAPOLATION:
-        return f"Use {ale}: {share:.0%} of the rows at which {pdp} evaluates the model are extrapolations."
+        return f"Use {ale}: {pdp} asks the model about rows unlike any in the data at {percent(share)} of its points."
     if few:
         return (
-            f"Use {pdp}: {ale} has bins with fewer than {TRUSTED_ROWS} rows there, and only {share:.0%} of the rows "
-            f"at which {pdp} evaluates the model are extrapolations."
+            f"Use {pdp}: {ale} has bins with fewer than {TRUSTED_ROWS} rows there, and {pdp} asks the model about rows "
+            f"unlike any in the data at only {percent(share)} of its points."
         )
-    agree = f"Few rows of {pdp} ({share:.0%}) are extrapolations, so both effects should agree."
+    agree = (
+        f"{pdp} asks the model about rows unlike any in the data at few of its points ({percent(share)}), so both "
+        "effects should agree."
+    )
     call = None if accumulated.spec.on_cells else narrower_bins(accumulated, name)
     if call is None:
         return f"{agree} Use {pdp}: the errors of the steps of {ale} add up along the axis."

@@ -370,7 +370,7 @@ def _check_empty_bins(seen: Examined) -> Iterator[Check]:
             drawn = "nothing is shown there"
         text = (
             f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
-            f"({share:.0%} of the axis): {drawn}. Do not interpret the curve there{fix}."
+            f"({percent(share)} of the axis): {drawn}. Do not interpret the curve there{fix}."
         )
         yield Check("no_rows", "warning", text, 0, name, (left, right), {"share": share})
 
@@ -439,7 +439,7 @@ def _check_intervals_without_rows(seen: Examined) -> Iterator[Check]:
         share = (right - left) / axis_length
         text = (
             f"No row has {effect.feature!r} between {number(left, effect.time)} and {number(right, effect.time)} "
-            f"({share:.0%} of the axis). Do not interpret the curve there."
+            f"({percent(share)} of the axis). Do not interpret the curve there."
         )
         numbers = {"share": share, "rows_beyond": int(small[k])}
         yield Check("no_rows", "warning", text, 0, effect.feature, (left, right), numbers)
@@ -512,8 +512,8 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     is_own = effect.spec.local_effects == "slopes"
     fix = f"Use sd.ALE(){', and check the slope function if you passed one' if is_own else ''}."
     text = (
-        f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}, both accumulated "
-        f"over the axis: {check.outcome}. {fix}"
+        f"The slopes of {effect.feature!r} do not add up to the differences of {effect.about.quantity} "
+        f"({check.outcome}). {fix}"
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 
@@ -549,7 +549,7 @@ def _slope_change_text(
     where = (
         f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}"
     )
-    inside = "inside the bin" if bins == 1 else f"inside {bins} bins"
+    inside = "within the bin" if bins == 1 else f"within {bins} bins"
     most = "" if bins == 1 else "up to "
     if isinstance(effect, LevelStepsEffect):
         fix = "The curve uses the mean over the rows of both levels: compare with sd.PDP(), which uses all rows."
@@ -565,10 +565,10 @@ def _slope_change_text(
             if between_values(effect):
                 fix = f"{BETWEEN_VALUES}: read each difference as the mean over its rows"
         return (
-            f"{where}: the rows' differences depend on their position {inside} ({sure}), which causes "
-            f"{most}{share:.0%} of the variance there. {fix}."
+            f"{where}: the effect changes {inside} ({sure}), which is {most}{percent(share)} of the variance there. "
+            f"{fix}."
         )
-    start = f"{where}: the slope changes {inside} ({sure}), which causes {most}{share:.0%} of the variance"
+    start = f"{where}: the slope changes {inside} ({sure}), which is {most}{percent(share)} of the variance there"
     if share < CHANGE_FRACTION:
         return f"{start}; the reported standard deviation is barely affected."
     fix = f"Use {call} to resolve it" if call is not None else "Use more rows, and then more bins"
@@ -595,15 +595,12 @@ def _check_heterogeneity(effect: Effect, confidence_level: float) -> Iterator[Ch
         return
     numbers = {"score": score.value, "std_error": score.std_error, "importance": importance}
     shown = f"{number_text(importance)}" if importance > ROUNDING * score.value else "0"
-    fix = (
-        f"{regions_call(effect)} searches for regions with similar rows, and sd.ICE() shows the curves of single "
-        "rows."
-    )
+    fix = f"{regions_call(effect)} searches for groups of similar rows, and sd.ICE() shows the curves of single rows."
     if effect.rule:
-        fix = "sd.ICE() shows the curves of single rows of this region."
+        fix = "sd.ICE() shows the curves of single rows of this group."
     text = (
-        f"The effect of {name!r} differs more between rows than its average curve varies: the heterogeneity score, "
-        f"{number_text(score.value)}, exceeds the importance, {shown}, so that the average describes few rows. {fix}"
+        f"The average of {name!r} describes few rows: they differ from it by {number_text(score.value)} (heterogeneity "
+        f"score), and it varies by {shown} (importance). {fix}"
     )
     is_small = score.value < VISIBLE_SCORE * score.quantity_std
     yield Check("heterogeneous", "note" if is_small else "warning", text, None, name, None, numbers)
@@ -617,8 +614,9 @@ def _check_extrapolation(seen: Examined) -> Iterator[Check]:
     if far is None:
         if swept and len(effect.points) > 1:
             text = (
-                f"Each row was evaluated at each value of {name!r}. Some of these rows may lie outside the data: "
-                "checks(X=X) measures how many."
+                f"The curve of {name!r} asks the model about each row with each value, and so perhaps about rows "
+                "unlike "
+                "any in the data: checks(X=X) measures how many."
             )
             yield Check("extrapolation", "note", text, None, name)
         return
@@ -630,12 +628,10 @@ def _check_extrapolation(seen: Examined) -> Iterator[Check]:
         if isinstance(effect.axis, LevelAxis)
         else number(effect.points[place], effect.time)
     )
-    beside = f" (distances also in {', '.join(map(repr, far.others))})" if far.others else ""
     fix = instead_of_swept(effect) if swept else instead_of_accumulated(effect)
     text = (
-        f"{far.overall:.0%} of the rows at which the curve of {name!r} evaluates the model are extrapolations "
-        f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
-        f"neighbour{beside}. {fix}"
+        f"For {percent(far.overall)} of its points the curve of {name!r} asks the model about rows unlike any in the "
+        f"data ({percent(far.share[place])} at {label}). {fix}"
     )
     severity = severity_of(far.overall, WARN_EXTRAPOLATION)
     numbers = {
@@ -654,14 +650,13 @@ def _check_off_support(seen: Examined) -> Iterator[Check]:
     score, name, share = effect.swap_score, effect.feature, effect.score_off_support
     if score is None or not score.value > 0 or not share >= NOTE_OFF_SUPPORT:
         return
-    columns = ", ".join(map(repr, (name, *score.beside)))
-    reads = "To this share the score describes rows that the data do not have"
+    instead = ""
     if effect.accumulated_std is not None:
-        reads += '; plot(band="accumulated") shows the spread of the local effects instead'
+        instead = ' plot(band="accumulated") shows the spread of the local effects instead.'
     text = (
-        f"{share:.0%} of the rows at which the heterogeneity score of {name!r}, {number_text(score.value)}, evaluates "
-        f"the model after a swap of values are off support: farther from the data in {columns} together than 99% of "
-        f"the rows are from their nearest neighbour. {reads}."
+        f"{percent(share)} of the swapped rows behind the heterogeneity score of {name!r}, "
+        f"{number_text(score.value)}, are "
+        f"unlike any in the data.{instead}"
     )
     severity = severity_of(share, WARN_OFF_SUPPORT)
     numbers = {"share": share, "others": score.beside}
@@ -692,7 +687,7 @@ def _check_heterogeneity_score(seen: Examined) -> Iterator[Check]:
         return
     if score.vif > COLLINEAR:
         related = () if space is None else space.with_related(columns_of(space, effect)).others
-        most = f"; the most related is {related[0]!r}" if related else ""
+        most = f", most of all {related[0]!r}," if related else ","
         fix = "Refit the model without one of them"
         if space is None:
             fix += "; checks(X=X) names the most related column"
@@ -700,9 +695,7 @@ def _check_heterogeneity_score(seen: Examined) -> Iterator[Check]:
             both = {f"{name} + {related[0]}": [name, related[0]]}
             fix += f", or explain both as a group: groups={both}"
         text = (
-            f"The other columns of X nearly determine {name!r} (variance inflation {score.vif:,.0f}; above "
-            f"{COLLINEAR:.0f} is high{most}), so that its heterogeneity score compares only values that are close to "
-            "each other. A column that nearly repeats another lowers the score even if the model ignores it. "
+            f"Other columns nearly repeat {name!r}{most} so its heterogeneity score is about small changes only. "
             f"{fix}."
         )
         numbers = {"vif": score.vif, "related": related}
@@ -717,9 +710,9 @@ def _check_heterogeneity_score(seen: Examined) -> Iterator[Check]:
             else "Use more rows if available"
         )
         text = (
-            f"The heterogeneity score of {name!r}, {number_text(score.value)}, rests on few pairs of rows "
-            f"({score.effective_pairs:.0f} effective pairs of {score.pairs:,}; {FEW_PAIRS:.0f} are needed), so that "
-            f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
+            f"The heterogeneity score of {name!r}, {number_text(score.value)}: too few comparable rows; treat ± as "
+            "rough. "
+            f"{fix}."
         )
         numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
         yield Check("few_pairs", severity, text, None, name, None, numbers)
@@ -733,9 +726,8 @@ def _check_depends_on(seen: Examined) -> Iterator[Check]:
     if found is None:
         return
     text = (
-        f"The effect of {name!r} differs between rows {depends_on_text(found, repr(found.name))}, which explains this "
-        f"share of the squared heterogeneity score on held-out rows. {regions_call(effect)} searches for regions with "
-        "similar rows."
+        f"How {name!r} acts differs between rows, {depends_on_text(found, repr(found.name))}. {regions_call(effect)} "
+        "searches for groups of similar rows."
     )
     yield Check("depends_on", "note", text, None, name, None, dict(vars(found)))
 
@@ -828,7 +820,7 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
         there = area > 0
         n = int(empty[there].sum())
         text = (
-            f"{share:.0%} of the area of {name} ({n} of {int(there.sum())} cells) has no rows, so "
+            f"{percent(share)} of the area of {name} ({n} of {int(there.sum())} cells) has no rows, so "
             "that values there have no meaning (figures hatch this area). Use fewer bins."
         )
         numbers = {"share": share, "cells": n}
@@ -837,7 +829,7 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
     part = float(cells.count[few].sum() / max(cells.count.sum(), 1))
     if part >= NOTE_FRACTION:
         text = (
-            f"{part:.0%} of the rows of {name} lie in cells with fewer than {TRUSTED_ROWS} rows "
+            f"{percent(part)} of the rows of {name} lie in cells with fewer than {TRUSTED_ROWS} rows "
             f"({int(few.sum())} of {empty.size} cells). {coarser_surface(surface)}."
         )
         numbers = {"share": part, "cells": int(few.sum())}
@@ -870,8 +862,8 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
     if share >= NOTE_FRACTION:
         name = _names(surface)
         text = (
-            f"{share:.0%} of the grid points of {name} have no row near them: they are farther from all rows than "
-            "99 % of the rows are from their nearest neighbour. The surface is an extrapolation there. "
+            f"{percent(share)} of the grid points of {name} have no row near them: the surface is an extrapolation "
+            "there. "
             f"{instead_of_swept_surface(surface)}"
         )
         yield Check("no_rows", severity_of(share, EMPTY), text, 0, name, None, {"share": share})
@@ -918,8 +910,8 @@ def _check_surface_extrapolation(
     if share >= NOTE_EXTRAPOLATION:
         name = _names(surface)
         text = (
-            f"{share:.0%} of the rows at which the surface of {name} evaluates the model are extrapolations: farther "
-            "from the data than 99% of the rows are from their nearest neighbour. "
+            f"For {percent(share)} of its points the surface of {name} asks the model about rows unlike any in the "
+            "data. "
             f"{instead_of_swept_surface(surface)}"
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}

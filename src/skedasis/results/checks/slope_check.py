@@ -78,8 +78,8 @@ class SlopeCheck:
     def outcome(self) -> str:
         """The difference that exceeds its limit, in words."""
         if self.distance > self.limit:
-            return f"root mean square difference {self.distance:.3g}, limit {self.limit:.3g}"
-        return f"range of the difference {self.range:.3g}, limit {self.range_limit:.3g}"
+            return f"off by {self.distance:.3g}; {self.limit:.3g} is allowed"
+        return f"off by up to {self.range:.3g}; {self.range_limit:.3g} is allowed"
 
     @property
     def record(self) -> SlopeCheckRecord:

@@ -122,7 +122,8 @@ def test_a_score_above_the_importance_is_a_warning(method, share, found):
     if found:
         assert flags[0].numbers["score"] == pytest.approx(1, abs=0.15)
         assert flags[0].numbers["importance"] == pytest.approx(share, abs=0.15)
-        assert f"score, {flags[0].numbers['score']:.3g}, exceeds" in flags[0].message
+        said = f"they differ from it by {flags[0].numbers['score']:.3g} (heterogeneity score), and it varies by "
+        assert said in flags[0].message
         assert "sd.regions(model, X, 'x0')" in flags[0].message
 
 

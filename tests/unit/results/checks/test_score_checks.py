@@ -32,11 +32,11 @@ def test_a_copy_is_collinear(noise):
     for flag in found:
         assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
         assert flag.numbers["vif"] > 10
-        assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.message
+        assert "so its heterogeneity score is about small changes only." in flag.message
         assert "Refit the model without one of them; checks(X=X) names" in flag.message
     named = explained(X, None).checks(X=X).of("collinear")
     assert [f.numbers["related"][0] for f in named] == ["x2", "x0"]
-    assert "the most related is 'x2'" in named[0].message
+    assert named[0].message.startswith("Other columns nearly repeat 'x0', most of all 'x2', so")
     assert "groups=" not in named[0].message  # too many combinations
     # The message is correct: without the copy, the score has its full value.
     assert explained(X).heterogeneity_score < 0.4
@@ -56,7 +56,7 @@ def test_a_score_that_few_pairs_carry_is_said():
     score = rare.swap_score
     assert flag.numbers == {"pairs": 2000, "effective_pairs": score.effective_pairs}
     assert 0 < score.effective_pairs < 50
-    assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.message
+    assert "too few comparable rows; treat ± as rough." in flag.message
     assert "Use more rows" in flag.message
     assert "heterogeneity_rows" not in flag.message  # all rows were used
 
@@ -65,18 +65,18 @@ def test_what_is_said_to_be_done_can_be_done():
     X = normal()
     few = explained(X, heterogeneity_rows=200)
     (flag,) = few.checks().of("few_pairs")
-    rows = int(re.search(r"Use heterogeneity_rows=(\d+);", flag.message)[1])
+    rows = int(re.search(r"Use heterogeneity_rows=(\d+)\.", flag.message)[1])
     assert 200 < rows < 4000
     assert not explained(X, heterogeneity_rows=rows).checks().of("few_pairs")
     rare = explained(X[:300], heterogeneity_rows=100)
-    assert "Use heterogeneity_rows=None;" in rare.checks().of("few_pairs")[0].message
+    assert "Use heterogeneity_rows=None." in rare.checks().of("few_pairs")[0].message
 
 
 @pytest.mark.parametrize("rows", [2, 40])
 def test_of_few_rows_it_is_a_note(rows):
     (flag,) = explained(normal(rows)).checks().of("few_pairs")
     assert flag.severity == "note"
-    assert f"pairs of {rows // 2}; 50" in flag.message
+    assert flag.numbers["pairs"] == rows // 2
 
 
 def test_no_score_raises_neither():
