@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.ale_statistics import statistics
-from skedasis.results.ale_statistics_bootstrap import Percentiles, replicated_statistics
+from skedasis.results.ale_statistics import Percentiles, replicated_statistics, statistics
 from tests.helpers import frame, of_frame, paired, refused
 
 EDGES = sd.Edges([-2.0, -0.7, 0.1, 0.9, 2.0])
