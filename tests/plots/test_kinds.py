@@ -164,3 +164,15 @@ def test_a_page_takes_the_options_of_the_figure():
     assert panels("Regions", scores=False) == len(found["Regions"])
     assert panels("Surfaces", top=1) == panels("Surfaces") / 2
     assert "Heat map of H² unnormalized of 1 pair." in found["Interactions"].explore(top=2).html
+
+
+def test_panels_of_a_page_are_arranged_by_its_width():
+    """On a phone below one another, each with its own drawing, then the legend."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
+    found = sd.regions(lambda X: X[:, 0] * np.sign(X[:, 2]), X, "x0")
+    page = found.explore().html
+    tiles = page.split('<ul class="skd-gallery">')[1].split("</ul>")[0]
+    assert tiles.count("<svg") >= len(found) == 2
+    boxes = re.findall(r'<svg [^>]*class="skd[^"]*" viewBox="0 0 ([\d.]+)', page)
+    assert len(boxes) == tiles.count("<svg") + 1
+    assert max(map(float, boxes)) < 480

@@ -612,10 +612,6 @@ def explorable(
     return Explorable(html, title, round(height))
 
 
-WIDE_PAGE = 900.0
-"""Width in pixels of a figure of several panels on a page."""
-
-
 # --- notebook output -----------------------------------------------------------------------------
 
 _TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from skedasis._numbers import counted, number, sentence
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import html
-from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
+from skedasis.plots.draw_svg import draw, draw_tiles
 from skedasis.plots.elements import joined, tag
 from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.containers import (
@@ -120,9 +120,7 @@ class DrawnKind(Generic[ResultT_contra]):
     ranking : callable, optional
         Returns the order in which a page shows small figures that can be filtered and sorted.
     tiles : bool
-        Whether a notebook arranges the panels of a figure by its width.
-    wide : bool
-        Whether a figure of several panels fills the width of a page.
+        Whether a notebook arranges the panels of a figure by its width, as pages do.
     table : str
         Summary of the folded table of numbers.
     below, parts : callable, optional
@@ -145,7 +143,6 @@ class DrawnKind(Generic[ResultT_contra]):
     note: Callable[[ResultT_contra], str] | None = None
     ranking: Callable[[ResultT_contra, keywords.RankedBy], Sequence[html.Ranked]] | None = None
     tiles: bool = False
-    wide: bool = False
     table: str = "Numbers"
     below: Callable[[ResultT_contra], Markup] | None = None
     parts: Callable[[ResultT_contra], Sequence[Markup]] | None = None
@@ -275,8 +272,8 @@ def _parts_of_features(found: RegionsByFeature) -> list[Markup]:
     split = [found[r.feature] for r in found.ranking() if r.regions > 1]
     parts: list[Markup] = []
     for i, regions in enumerate(split[:PARTS]):
-        one = draw(regions_figure(regions), ident=f"regions{i}", width=html.WIDE_PAGE)
-        inside = [tag("figure", one.svg, class_="skd-figure"), _text_of(regions)]
+        figures, _ = _figures(regions_figure(regions), f"regions{i}")
+        inside = [*figures, _text_of(regions)]
         parts.append(html.folded(heading_text(regions), *inside, *html.numbers_of(regions)))
     return parts
 
@@ -387,7 +384,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         in_notebook=_FIRST,
         note=_drawn_pairs,
         tiles=True,
-        wide=True,
         table="Ranking",
         empty="No surfaces.",
     ),
@@ -418,7 +414,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         figure=changes_figure,
         as_output=_LEVEL,
         lead=_lead_of_moves,
-        wide=True,
         one_panel="Omit ax, or plot one of the changes",
         empty="No changes.",
     ),
@@ -427,7 +422,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         as_output={"kind": "together", "scores": False, "scale": "difference", **_LEVEL},
         lead=lambda found: f"{heading_text(found)}.",
         on_axes={"scores": False},
-        wide=True,
         below=_text_of,
         one_panel="Use kind='together', or omit ax",
     ),
@@ -474,7 +468,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         on_page=_ALL,
         in_notebook=_FIRST,
         tiles=True,
-        wide=True,
         table="Ranking",
         parts=_parts_of_recurrences,
     ),
@@ -485,7 +478,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         in_notebook=_FIRST,
         note=lambda found: f"{repr(found)[1:-1]}.",
         tiles=True,
-        wide=True,
         table="Ranking",
         parts=_parts_of_members,
         one_panel="Omit ax, or plot one member or feature",
@@ -533,25 +525,44 @@ def explore(
     return page
 
 
+PANEL, ABREAST = 304.0, 3
+"""Width in pixels of a panel beside others, and how many are beside one another in a notebook."""
+
+
+def _figures(spec: FigureSpec, ident: str) -> tuple[list[Markup], float]:
+    """Return a figure as elements, several panels arranged by the width of the page, and about how high it is."""
+    if len(spec.stacks) == 1:
+        one = draw(spec, ident=ident)
+        return [tag("figure", one.svg, class_="skd-figure")], one.height
+    drawn, legend = draw_tiles(spec, ident=ident, width=PANEL)
+    items = [
+        tag("li", tag("figure", one.svg, class_="skd-figure"), class_="skd-item") for one in drawn
+    ]
+    parts = [
+        tag("ul", *items, class_="skd-gallery"),
+        tag("figure", legend.svg, class_="skd-figure"),
+    ]
+    return parts, max(one.height for one in drawn) * -(-len(drawn) // ABREAST)
+
+
 def _page(
     kind: DrawnKind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
 ) -> html.Explorable:
     """Return the page of one figure."""
-    width = html.WIDE_PAGE if kind.wide and len(spec.stacks) > 1 else WIDTH
-    one = draw(spec, ident="figure", width=width)
+    figures, height = _figures(spec, "figure")
     curves = any(isinstance(mark, CurveSet) for panel in spec.panels for mark in panel.marks)
     tables = html.numbers_of(result)
     parts = [] if kind.parts is None else kind.parts(result)
     body = [
         html.head(title, kind.lead(result)),
-        tag("figure", one.svg, class_="skd-figure"),
+        *figures,
         tag("p", f"{html.HINT} {html.CURVES}" if curves else html.HINT, class_="skd-hint"),
         *([] if kind.below is None else [kind.below(result)]),
         *([html.folded(kind.table, *tables)] if tables else []),
         *parts,
     ]
     more = 110 * bool(parts) + 230 * (kind.below is not None)
-    return html.explorable(title, joined(body), 1.2 * one.height + 190 + more)
+    return html.explorable(title, joined(body), 1.2 * height + 190 + more)
 
 
 def notebook_html(result: object) -> str:
