@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -64,6 +65,24 @@ def test_every_class_is_told_of(X, flowers):
     bare = {"pairs": 0, "regions": False, "uncertainty": False, "progress": False}
     alone = gather(sd.probability(model, class_="all"), X, y, **bare)
     assert alone.sections[0].name == "LogisticRegression: 0"
+
+
+def test_quantities_have_the_name_of_the_labels():
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    good = pd.Series(np.where(X[:, 0] > 0, "good", "bad"), name="Status")
+    model = LogisticRegression().fit(X, good)
+    quick = {"pairs": 0, "regions": False, "uncertainty": False, "progress": False}
+
+    def names(asked, y=good):
+        return [(s.quantity, s.axis) for s in gather(asked, X, y, **quick).sections]
+
+    bad = "P(Status = bad)"
+    assert names(sd.probability(model, "bad")) == [(bad, bad)]
+    assert [q for q, _ in names(sd.probability(model, "all"))] == [bad, "P(Status = good)"]
+    assert names(sd.logit(model, "bad"))[0][0] == "logit P(Status = bad)"
+    # Names that the user has chosen stay, also one that could be a default; labels can have no name.
+    assert names(sd.probability(model, "bad", name="P(y = bad)"))[0][0] == "P(y = bad)"
+    assert names(sd.probability(model, "bad"), good.to_numpy())[0][0] == "P(y = bad)"
 
 
 def test_a_bare_classifier_of_three_classes_shows_all_of_them(X, flowers):

@@ -8,7 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -389,6 +399,11 @@ class Probability(FromModel):
 
     column: int | None = None
     label: LabelClass | None = None
+    class_name: str | None = field(default=None, kw_only=True)
+    """The class as text, if the quantity has its default name."""
+
+    template: ClassVar[str] = "P({})"
+    """The default name."""
 
     def raw(self, X: ModelRows) -> RawResponse:
         """Call the model. Of a label of two classes only the probability of the second is returned."""
@@ -425,6 +440,8 @@ class Probability(FromModel):
 @dataclass(frozen=True, eq=False)
 class Logit(Probability):
     """The log odds of one class."""
+
+    template: ClassVar[str] = "logit P({})"
 
     scored: bool | None = None
 
@@ -740,9 +757,7 @@ def probability(
     check_labels(name, unit)
     check_one_model(model, "probability", f"sd.probability(m, class_={class_!r})")
     model = adapt_model(model)
-    return _of_classes(
-        model, class_, Probability, "P({})", name, unit, copy=copy, batch_rows=batch_rows
-    )
+    return _of_classes(model, class_, Probability, name, unit, copy=copy, batch_rows=batch_rows)
 
 
 @overload
@@ -816,9 +831,7 @@ def logit(
     check_labels(name, unit)
     check_one_model(model, "logit", f"sd.logit(m, class_={class_!r})")
     model = adapt_model(model)
-    return _of_classes(
-        model, class_, Logit, "logit P({})", name, unit, copy=copy, batch_rows=batch_rows
-    )
+    return _of_classes(model, class_, Logit, name, unit, copy=copy, batch_rows=batch_rows)
 
 
 ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
@@ -903,32 +916,41 @@ def _of_classes(
     model: object,
     class_: object,
     kind: type[ProbabilityT],
-    template: str,
     name: str | None,
     unit: str | None,
     *,
     copy: bool,
     batch_rows: int | None,
 ) -> ProbabilityT | MultiOutputQuantity:
-    """Return the quantity of one class, or of all classes or labels, with names from `template`."""
+    """Return the quantity of one class, or of all classes or labels, each with a name of its own by default."""
     function = kind.__name__.lower()
     labels = labels_of(model)
     names = labels or np.asarray(classes_of(model)).tolist()
-    if not isinstance(class_, str) or class_ != "all" or "all" in names:
-        if labels is None or not has_predict_proba(model):
-            column, label = class_column(model, class_, function)
-            own = template.format(f"y = {label}")
-            return kind(model, name or own, unit, column, copy=copy, call_rows=batch_rows)
-        one = label_class(model, labels, class_, function)
+
+    def quantity(
+        column: int | None,
+        class_: object,
+        label: LabelClass | None = None,
+        given: str | None = None,
+    ) -> ProbabilityT:
+        own = f"y = {class_}" if label is None else label.name
+        has_default_name = label is None and not given
         return kind(
             model,
-            name or template.format(one.name),
+            given or kind.template.format(own),
             unit,
-            one.column,
-            one,
+            column,
+            label,
+            class_name=str(class_) if has_default_name else None,
             copy=copy,
             call_rows=batch_rows,
         )
+
+    if not isinstance(class_, str) or class_ != "all" or "all" in names:
+        if labels is None or not has_predict_proba(model):
+            return quantity(*class_column(model, class_, function), given=name)
+        one = label_class(model, labels, class_, function)
+        return quantity(one.column, class_, one, name)
     if not len(names) or not has_predict_proba(model):
         raise UnsupportedError(
             f"{name or function}({title(model)}, class_='all')",
@@ -940,26 +962,20 @@ def _of_classes(
         )
     parts: dict[OutputLabel, ProbabilityT]
     if labels is None:
-        parts = {
-            label: kind(
-                model, template.format(f"y = {label}"), unit, k, copy=copy, call_rows=batch_rows
-            )
-            for k, label in enumerate(names)
-        }
+        parts = {label: quantity(k, label) for k, label in enumerate(names)}
     else:
-        parts = {
-            one.key: kind(
-                model,
-                template.format(one.name),
-                unit,
-                one.column,
-                one,
-                copy=copy,
-                call_rows=batch_rows,
-            )
-            for one in label_outputs(labels)
-        }
+        parts = {one.key: quantity(one.column, class_, one) for one in label_outputs(labels)}
     return MultiOutputQuantity(next(iter(parts.values())), parts, name or function, unit)
+
+
+def with_target(quantity: Quantity, target: str) -> Quantity:
+    """Return a quantity whose default name has the name of the labels: "P(Status = bad)" instead of "P(y = bad)"."""
+    if isinstance(quantity, MultiOutputQuantity):
+        parts = {label: with_target(part, target) for label, part in quantity.parts.items()}
+        return replace(quantity, parts=parts)
+    if not isinstance(quantity, Probability) or quantity.class_name is None:
+        return quantity
+    return replace(quantity, name=quantity.template.format(f"{target} = {quantity.class_name}"))
 
 
 def column_of(

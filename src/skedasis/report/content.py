@@ -34,6 +34,7 @@ from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.plots.figures.level import has_level
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
+from skedasis.plots.scales import shorten
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import (
     ModelLike,
@@ -41,6 +42,7 @@ from skedasis.quantities.outputs import (
     Probability,
     as_quantity,
     model_names,
+    with_target,
 )
 from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.report.budget import (
@@ -105,6 +107,7 @@ class ModelSection:
     checks: Mapping[str, Checks] = field(default_factory=dict)
     importance_points: tuple[ImportancePoint, ...] = ()
     outputs: str = "Output"
+    class_name: str = ""
     quality: Quality | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
     mean: float = math.nan
@@ -303,6 +306,7 @@ def build_sections(
             },
             importance_points=importance_points(rhale, seed=runner.options.seed),
             outputs=_kind_of_output(quantity),
+            class_name=(quantity.class_name or "") if isinstance(quantity, Probability) else "",
             quality=good,
             regions=regions,
             mean=float(np.average(values, weights=dataset.weights)),
@@ -488,7 +492,9 @@ def gather(
     _check(pairs, uncertainty, regions)
     started, max_seconds = time.perf_counter(), check_max_seconds(max_seconds)
     single, given = named_rows(rows)
-    quantities = _named(models)
+    quantities, target = _named(models), _name_of(y)
+    if target:
+        quantities = {n: with_target(q, shorten(target, ROOM)) for n, q in quantities.items()}
     options = ExplainOptions.of("report", y=y, **keywords)
     max_model_rows = options.max_model_rows
     # The limit is that of the page: no pass has one of its own.
@@ -552,7 +558,7 @@ def gather(
         features=_by_importance(sections, names),
         left_out=tuple(left_out),
         remarks=(*_on_the_sample(dataset, drawn.note), *remarks, *budget.left_out),
-        target=_name_of(y),
+        target=target,
     )
 
 
@@ -623,10 +629,15 @@ def _check(pairs: object, uncertainty: object, regions: object) -> None:
     check_flag("report(regions)", regions, "Use regions=False")
 
 
+ROOM = 30
+"""Longest name of the labels in the name of a quantity."""
+
+
 def _name_of(y: ArrayLike | None) -> str:
     """Return the name of labels that are a series; empty for others."""
     series = nw.from_native(y, series_only=True, pass_through=True)
-    return str(series.name) if isinstance(series, nw.Series) and series.name else ""
+    name = series.name if isinstance(series, nw.Series) else None
+    return "" if name is None else str(name).strip()
 
 
 def _user_call(

@@ -126,10 +126,9 @@ def _of_target(section: ModelSection, target: str) -> str:
     name = named(target, NAME_LENGTH)
     if section.quantity == "prediction":
         return f"the prediction of {name}"
-    of_class = re.fullmatch(r"P\(y = (.*)\)", section.quantity, re.DOTALL)
-    if of_class is None:
+    if not section.class_name:
         return ""
-    return f"the probability that {name} is {_class_name(of_class[1]).removeprefix('class ')}"
+    return f"the probability that {name} is “{named(section.class_name, NAME_LENGTH)}”"
 
 
 def quality_text(quality: Quality) -> str:
@@ -161,19 +160,8 @@ def _quantity(section: ModelSection) -> str:
     name = section.quantity
     if name == "prediction":  # the default name, not one that the user has chosen
         return "the prediction"
-    of_class = re.fullmatch(r"P\(y = (.*)\)", name, re.DOTALL)
-    if of_class:
-        return f"the probability of {_class_name(of_class[1])}"
     # A plural needs a noun to agree with the verbs of the sentences.
     return f"the value of {named(name)}" if re.search("[^s]s$", name) else named(name)
-
-
-def _class_name(text: str) -> str:
-    try:
-        float(text)
-    except ValueError:
-        return f"“{named(text, NAME_LENGTH)}”"
-    return f"class {text}"
 
 
 # ------------------------------------------------------------------------------------ all findings
