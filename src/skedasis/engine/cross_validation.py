@@ -81,16 +81,13 @@ def as_folds(
         # Every row is tested once, so the training rows of a model are those that it is not tested on.
         trains = [np.flatnonzero(~np.isin(np.arange(n), test)) for test in tests]
     correction, overlap = _correction_and_overlap(tests, trains, weight)
-    parts = tuple(_source_indices(test[weight[test] > 0], dataset) for test in tests)
+    parts = tuple(test[weight[test] > 0] for test in tests)
+    if dataset.row_id is not None:
+        parts = tuple(np.searchsorted(dataset.row_id, rows) for rows in parts)
     shared = int(np.count_nonzero((tested > 1) & (weight > 0)))
     if correction is None:
         return Folds(parts, None, overlap, said, shared)
     return Folds(parts, correction, overlap, said, shared, "rows held out over rows fitted on")
-
-
-def _source_indices(rows: Ints, dataset: Dataset) -> Ints:
-    """Return the indices of rows of X within the dataset's rows."""
-    return rows if dataset.row_id is None else np.searchsorted(dataset.row_id, rows)
 
 
 def _correction_and_overlap(
@@ -129,7 +126,8 @@ def _read(
         known = np.unique(numbers[numbers >= 0])
         return [np.flatnonzero(numbers == k) for k in known], None, "a fold number for each row"
     if not isinstance(cv, (list, tuple)):
-        raise _error(f"{type(cv).__name__} {_shape(cv)}".strip(), _FORMS)
+        of_shape = f" of shape {cv.shape}" if isinstance(cv, np.ndarray) else ""
+        raise _error(f"{type(cv).__name__}{of_shape}", _FORMS)
     folds: Sequence[object] = cv
     pairs = [f for f in folds if _is_pair(f)]
     if pairs and len(pairs) < len(folds):
@@ -182,10 +180,6 @@ def _fold_numbers(cv: object, n: int) -> Ints | None:
 def _is_pair(fold: object) -> TypeGuard[tuple[ArrayLike, ArrayLike]]:
     """Return whether a fold consists of training and test rows; a tuple of two indices does not."""
     return isinstance(fold, tuple) and len(fold) == 2 and np.ndim(fold[0]) == 1
-
-
-def _shape(value: object) -> str:
-    return f"of shape {value.shape}" if isinstance(value, np.ndarray) else ""
 
 
 def _rows(given: object, n: int, what: str, *, twice: bool = False) -> Ints:

@@ -319,7 +319,7 @@ def job_without_model(
     if isinstance(quantity, MultiOutputQuantity):
         outputs = dict(quantity.parts) or {None: quantity.one}
     checked = ProbeResult(float(np.finfo(float).eps), CallStats())
-    planner = _PlannerWithoutModel(outputs, dataset, tasks, checked, local=local)
+    planner = _Planner(outputs, dataset, tasks, checked, local=local)
     dataset.once_known(planner.plan_all)
     base = Job(
         quantity=quantity,
@@ -477,6 +477,8 @@ class _Planner:
     agreed: Mapping[TaskKey, DerivativeInfo] = field(default_factory=dict)
     """The kind of local effect that several models agree on."""
     room: int = 0
+    local: LocalEffectKind | None = None
+    """If the model is not called: what its local effects are taken for where only it would tell."""
     plans: Plans = field(default_factory=dict)
     infos: dict[TaskKey, list[DerivativeInfo]] = field(default_factory=dict)
 
@@ -539,20 +541,11 @@ class _Planner:
         return self._probed(label, column, probes)
 
     def _probed(self, label: OutputLabel, column: Column, probes: _Probes) -> DerivativeInfo:
-        """Return whether differences of the model serve as local effects of a column."""
+        """Return whether differences of the model serve as local effects of a column, or what is assumed of them."""
+        if self.local is not None:
+            return DerivativeInfo(self.local, "")
         values = column.values_to_step_between() if column.discrete else None
         return probe_derivatives(probes.of(label), column.summary(), values)
-
-
-@dataclass(frozen=True, eq=False)
-class _PlannerWithoutModel(_Planner):
-    """Plans features without calling the model."""
-
-    local: LocalEffectKind = "differences"
-
-    def _probed(self, label: OutputLabel, column: Column, probes: _Probes) -> DerivativeInfo:
-        """Return the local effects that are assumed."""
-        return DerivativeInfo(self.local, "")
 
 
 def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo | None) -> AnyPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
@@ -190,7 +191,7 @@ def compute_spreads(
         works = (_work(feature, joint) for feature in features)
         # An iterator: a single feature, too, is computed in a thread of ours, where the model's are limited.
         done = (
-            map_in_order(_result, works, n_jobs, begin, caller.stop)
+            map_in_order(operator.call, works, n_jobs, begin, caller.stop)
             if joint is None
             else in_few_calls(joint, works)
         )
@@ -220,10 +221,6 @@ def count_spread_rows(features: Sequence[SpreadRows]) -> int:
 
 
 _Evaluated: TypeAlias = tuple[dict[OutputLabel, Spread], CallStats]
-
-
-def _result(work: Callable[[], _Evaluated]) -> _Evaluated:
-    return work()
 
 
 def _work(feature: SpreadRows, joint: JointCalls | None) -> Callable[[], _Evaluated]:

@@ -50,7 +50,9 @@ def donors_of(column: AnyColumn, plan: object) -> Donors | None:
         return Donors(changes, column.weight / column.weight.sum(), True, plan)
     if not isinstance(plan, NumericPlan) or not isinstance(column, Column):
         return None
-    j, n_donors = plan.column.feature.position, _max_donors(len(column), column.missing)
+    j, missing = plan.column.feature.position, column.missing
+    every = len(column) + missing
+    n_donors = min(max(10, 2 * every // missing, _SMALL // missing), _MOST)
     values = column.distinct(n_donors)
     if values is not None:
         weight = column.value_weights(values)
@@ -58,10 +60,6 @@ def donors_of(column: AnyColumn, plan: object) -> Donors | None:
     # Quantiles at the midpoints of n_donors intervals of equal probability.
     midpoints = column.order_statistics(2 * n_donors, np.arange(1, 2 * n_donors, 2))
     return Donors({j: midpoints}, np.full(n_donors, 1 / n_donors), False, plan)
-
-
-def _max_donors(present: int, missing: int) -> int:
-    return min(max(10, 2 * (present + missing) // missing, _SMALL // missing), _MOST)
 
 
 def missing_moments(evaluator: BatchEvaluator, donors: Donors) -> tuple[Moments, str | None]:

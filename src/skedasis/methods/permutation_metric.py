@@ -342,7 +342,10 @@ class MetricPFI(RowBasedVariant):
         except (ValueError, ArithmeticError):
             return np.nan
         error = np.sqrt((_PARTS - 1) / _PARTS * ((estimates - estimates.mean()) ** 2).sum())
-        return float(error * np.sqrt(self._variance_factor(kind)))
+        # Frequency weights stand for several equal rows.
+        w = self.dataset.weights
+        factor = 1.0 if w is None or kind == "sampling" else float(w.sum() / (w @ w))
+        return float(error * np.sqrt(factor))
 
     def _without(
         self, k: int, part: Ints, donor_part: Ints, y: Values, own: Floats, after: Floats
@@ -358,11 +361,6 @@ class MetricPFI(RowBasedVariant):
             self._score(y, own, r) - self._score(y, a, r) for a, r in zip(after, rest, strict=True)
         ]
         return float(np.mean(decreases))
-
-    def _variance_factor(self, kind: WeightKind) -> float:
-        """Return the factor of the variance for frequency weights, which stand for several equal rows; else 1."""
-        w = self.dataset.weights
-        return 1.0 if w is None or kind == "sampling" else float(w.sum() / (w @ w))
 
     def _local_importance(self, plan: FeaturePlan, local: BatchStats) -> LocalImportance | None:
         """Return the importance of the sampled single rows; None for ``local=0``."""

@@ -378,7 +378,8 @@ def _read_and_verify(
     tree_model, last = _tree_model(model)
     from skedasis.trees.ensemble import ColumnsMixed, TreesUnreadable
 
-    if any(_has_derivatives(q, dataset) for q in outputs.values()):
+    feature = dataset.features[0]
+    if any(q.has_mixed or q.derivative_info(feature).kind == "slopes" for q in outputs.values()):
         raise _TreesUnavailable("slopes were given, which trees do not provide", quiet=True)
     from skedasis._compilation import has_numba
     from skedasis.trees.pipeline import read_forest
@@ -405,11 +406,6 @@ def _read_and_verify(
     behind = "" if last is tree_model else " behind transformers of single columns"
     said = f"exact: {trees} of {ensemble.title}{behind} evaluated without calling the model"
     return TreeDecision(of_trees, said, forest.batch_rows, stats)
-
-
-def _has_derivatives(quantity: Quantity, dataset: Dataset) -> bool:
-    """Return whether the quantity has derivatives; for tree models, only if the user gave them."""
-    return quantity.has_mixed or quantity.derivative_info(dataset.features[0]).kind == "slopes"
 
 
 def _counts_suffice(

@@ -854,14 +854,10 @@ def _units(
         ends = np.append(starts[1:], len(far)) - 1
         low = np.concatenate([values, cells.edges[far[starts]]])
         high = np.concatenate([values, cells.edges[far[ends] + 1]])
-        units = _concatenate(single, between)
+        pairs = [(p.weight, p.mean, p.m2, *_axis_moments(p)) for p in (single, between)]
+        units = CellMoments(*(np.concatenate(both) for both in zip(*pairs, strict=True)))
     order = np.argsort(low, kind="stable")
     return units.take(order), low[order], high[order]
-
-
-def _concatenate(a: CellMoments, b: CellMoments) -> CellMoments:
-    pairs = [(p.weight, p.mean, p.m2, *_axis_moments(p)) for p in (a, b)]
-    return CellMoments(*(np.concatenate(both) for both in zip(*pairs, strict=True)))
 
 
 def _search_edges(
