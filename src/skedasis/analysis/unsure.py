@@ -17,7 +17,7 @@ from skedasis.results.sentences import UNSURE, tell
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import CellEffects, FoundNode, RegionSearch
 
-LEAST_ROWS, LEAST_SHARE, LEAST_GAIN = 40, 0.05, 0.02
+LEAST_ROWS, LEAST_SHARE, LEAST_GAIN = 10, 0.02, 0.02
 """Least rows of a group, least share of all rows, and least share of the entropies' variance that a rule explains."""
 
 WORTH_TELLING = 1.2
