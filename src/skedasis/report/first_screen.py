@@ -26,12 +26,12 @@ from skedasis.report.findings import (
     findings,
     headline,
     quality_text,
+    quantity_phrase,
     regions_that_matter,
 )
 from skedasis.report.format import Context, feature_named, feature_title, listed, named
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
-from skedasis.report.text import quantity_phrase
 from skedasis.report.views import Shown, Together
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
@@ -98,8 +98,7 @@ def first_screen(
     ident: str,
 ) -> Context:
     """Return the first screen about one model."""
-    # The bar beside the sentences tells how much of the variance is explained.
-    said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
+    said = findings(section, most=SENTENCES)
     features = _drawn_features(section, said)
     told = {(f.features[0], by) for f in said for by in f.features[1:]}
     by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}

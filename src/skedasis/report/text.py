@@ -24,6 +24,7 @@ from skedasis.plots.scales import position_texts
 from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
+from skedasis.report.findings import quantity_phrase
 from skedasis.report.format import (
     NumberTable,
     feature_named,
@@ -294,12 +295,6 @@ def summary(section: ModelSection) -> list[str]:
     if idle:
         sentences.append(f"Features without any effect: {listed_features(idle)}.")
     return sentences
-
-
-def quantity_phrase(section: ModelSection) -> str:
-    """Return the quantity's name as part of a sentence."""
-    # "prediction" is the default name, not one that the user has chosen.
-    return "the prediction" if section.quantity == "prediction" else named(section.quantity)
 
 
 def _heterogeneity_summary(section: ModelSection) -> list[str]:

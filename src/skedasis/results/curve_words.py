@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import Effect
 from skedasis.results.main_stretch import beyond_text, main_part
+from skedasis.results.sentences import CURVE, TURNS, tell
 
 PROMINENCE = 0.15
 """A peak or dip differs from its surroundings by at least this fraction of the range of the curve."""
@@ -47,30 +49,30 @@ WORTH_A_POSITION = 0.05
 
 def curve_words(effect: Effect) -> str:
     """Return the shape of a curve on its main stretch in words, and what lies beyond."""
-    said = (
-        _levels(effect, effect.axis)
-        if isinstance(effect.axis, LevelAxis)
-        else Curve.of(effect).words
-    )
+    case, facts = shape_of(effect)
+    said = tell(CURVE[case], **facts)
     said = f"slope: {said}" if effect.spec.derivative else said
     # The gaps of a region are those of all rows, which are said once for all regions.
     beyond = "" if effect.rule else beyond_text(effect)
     return f"{said}; {beyond}" if beyond else said
 
 
-def _levels(effect: Effect, axis: LevelAxis) -> str:
-    value = effect.value
-    known = np.flatnonzero(np.isfinite(value))
+def shape_of(effect: Effect) -> tuple[str, dict[str, object]]:
+    """Return the shape of a curve, a row of the table `CURVE`, and its facts."""
+    if not isinstance(effect.axis, LevelAxis):
+        return Curve.of(effect).shape()
+    known = np.flatnonzero(np.isfinite(effect.value))
+    value, error = effect.value[known], standard_errors(effect)[known]
     if len(known) < 2:
-        return "a single level"
-    value, error = value[known], standard_errors(effect)[known]
-    labels = [one_line(axis.levels.labels[k]) for k in known]
-    flat = _flat(value, error)
-    if flat:
-        return flat
-    low, high = extremes(value, error)
-    top = f"highest at {labels[high]} ({number(float(value[high]), zeros=False)})"
-    return f"{top}, lowest at {labels[low]} ({number(float(value[low]), zeros=False)})"
+        return "none", {}
+    still = _still(value, error)
+    if still:
+        return still, {"size": size_text(value)}
+    ends = extremes(value, error)
+    low, high = (
+        f"{one_line(effect.axis.levels.labels[known[k]])} ({value_text(value, k)})" for k in ends
+    )
+    return "levels", {"top": high, "bottom": low}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +107,20 @@ class Curve:
         """Return the index of the highest point, of those that are reliable."""
         return extremes(self.value, self.error)[1]
 
-    @property
-    def flat(self) -> str:
-        """Return "flat…" if the curve spans no more than its error; otherwise an empty text."""
-        return _flat(self.value, self.error)
+    @cached_property
+    def still(self) -> str:
+        """Return "flat" or "unclear" if the curve has no difference beyond its errors; otherwise an empty text."""
+        return _still(self.value, self.error)
 
     @property
     def reliable(self) -> Curve:
         """Return the curve without unreliable points; a flat curve as it is."""
         kept = reliable(self.value, self.error)
-        if kept.all() or self.flat:
+        if kept.all() or self.still:
             return self
         return replace(self, x=self.x[kept], value=self.value[kept], error=self.error[kept])
 
-    @property
+    @cached_property
     def turns(self) -> list[int]:
         """Return the indices of the peaks and dips; see `turning_points`."""
         return turning_points(self.value, self.error)
@@ -137,11 +139,6 @@ class Curve:
             if x[j] - x[i] < width:
                 best, width = (i, j), float(x[j] - x[i])
         return best
-
-    @property
-    def of_unit(self) -> str:
-        """Return the unit after a space; empty without one."""
-        return f" {one_line(self.unit)}" if self.unit else ""
 
     def texts(self, k: Sequence[int]) -> list[str]:
         """Return the positions of points as text, without the unit, rounded to less than 1 % of the axis."""
@@ -167,47 +164,48 @@ class Curve:
         a, b = self.texts([i, j])
         return a if a == b else f"{a} to {b}"
 
-    @property
-    def words(self) -> str:
-        """Return the course of the curve in words."""
+    def at(self, k: int) -> str:
+        """Return the position of a point as text, with the unit; that of a peak or dip as its `place`."""
+        return self.with_unit(self.place(k) if k in self.turns else self.texts([k])[0])
+
+    def with_unit(self, text: str) -> str:
+        """Return a position with the unit of the feature."""
+        return f"{text} {one_line(self.unit)}" if self.unit else text
+
+    def shape(self) -> tuple[str, dict[str, object]]:
+        """Return the shape, a row of the table `CURVE`, and its facts."""
         if len(self.x) < 2:
-            return "a single value"
-        return self.flat or self.reliable.course()
+            return "none", {}
+        if self.still:
+            return self.still, {"size": size_text(self.value)}
+        curve = self.reliable
+        if not curve.turns:
+            change = float(curve.value[-1] - curve.value[0])
+            size = size_text(curve.value[[0, -1]])
+            return "line", {"change": change, "size": size, **curve.ends(), **curve.steep()}
+        return curve.one_turn(*curve.turns) if len(curve.turns) == 1 else curve.several_turns()
 
-    def course(self) -> str:
-        """Describe a curve whose points are reliable."""
-        value, turns, of = self.value, self.turns, self.of_unit
-        if not turns:
-            return self._rise()
-        if len(turns) == 1:
-            return self._one_turn(turns[0])
-        first = 0 if value[turns[0]] > value[0] else 1
-        peaks, dips = turns[first::2], turns[1 - first :: 2]
-        if len(turns) > MOST_TURNS:
-            extremes = (self.high, self.low)
-            ends = self.texts(extremes)
-            high, low = (_size_text(float(value[k]), np.ptp(value)) for k in extremes)
-            counts = f"{len(peaks)} peaks and {len(dips)} dips"
-            return f"{counts}, highest at {ends[0]}{of} ({high}), lowest at {ends[1]}{of} ({low})"
-        both = sorted((found[0], noun, found) for found, noun in ((peaks, "peak"), (dips, "dip")))
-        parts = [self._turns_text(found, noun, sizes=True) for _, noun, found in both]
-        return "; ".join([*parts, f"spans {number(float(np.ptp(value)), zeros=False)}"])
+    def ends(self) -> dict[str, object]:
+        """Return the positions of the ends as facts."""
+        start, end = self.texts([0, len(self.x) - 1])
+        return {"start": start, "end": self.with_unit(end)}
 
-    def _rise(self) -> str:
-        """Describe a curve without turns."""
-        total, of = float(self.value[-1] - self.value[0]), self.of_unit
-        ends, part = self.texts([0, -1]), self.steep_part
-        way = "rises" if total > 0 else "falls"
-        said = f"{way} by {number(abs(total), zeros=False)} from {ends[0]} to {ends[1]}{of}"
+    def steep(self) -> dict[str, object]:
+        """Return where a curve without turns changes most, as facts; none if that is most of the axis."""
+        part = self.steep_part
         if part is None:
-            return said
-        a, b = self.texts(part)
-        return f"{said}, mostly between {a} and {b}{of}" if a != b else f"{said}, mostly at {a}{of}"
+            return {}
+        low, high = self.texts(part)
+        return (
+            {"low": low, "high": self.with_unit(high)}
+            if low != high
+            else {"at": self.with_unit(low)}
+        )
 
-    def _one_turn(self, turn: int) -> str:
+    def one_turn(self, turn: int) -> tuple[str, dict[str, object]]:
         """Describe a curve with a single peak or dip, by the farthest points on both sides of it."""
-        value, of = self.value, self.of_unit
-        peak = value[turn] > value[0]
+        value = self.value
+        peak = bool(value[turn] > value[0])
         height = value if peak else -value
         before, after = int(height[:turn].argmin()), turn + 1 + int(height[turn + 1 :].argmin())
         # The curve may come back: after a dip, rise by 20 % and fall by 14 % of its range. Little needs no position.
@@ -215,24 +213,39 @@ class Curve:
         before = before if height[0] - height[before] > least else 0
         after = after if height[-1] - height[after] > least else len(value) - 1
         start, end = self.texts([before, after])
-        down, up = (
-            number(abs(float(value[turn] - value[k])), zeros=False) for k in (before, after)
-        )
-        first, second = ("rises", "falls") if peak else ("falls", "rises")
-        where = self._turns_text([turn], "peak" if peak else "dip")
-        return f"{where}: {first} by {down} from {start}{of}, {second} by {up} to {end}{of}"
+        down, up = (size_text(value[[turn, k]]) for k in (before, after))
+        return "one turn", {
+            "peak": peak,
+            "at": self.at(turn),
+            "before": down,
+            "after": up,
+            "start": self.with_unit(start),
+            "end": self.with_unit(end),
+        }
 
-    def _turns_text(self, found: Sequence[int], noun: str, *, sizes: bool = False) -> str:
-        """Return "two peaks, at 8 and 17 h", or with the values there "two peaks, at 8 h (300) and 17 h (430)"."""
-        where, of, value = [self.place(k) for k in found], self.of_unit, self.value
-        if sizes:
-            where = [
-                f"{at}{of} ({_size_text(float(value[k]), float(np.ptp(value)))})"
-                for at, k in zip(where, found, strict=True)
-            ]
-        listed = where[0] if len(where) == 1 else f"{', '.join(where[:-1])} and {where[-1]}"
-        many = "s," if len(found) > 1 else ""
-        return f"{_NUMBERS[len(found)]} {noun}{many} at {listed}{'' if sizes else of}"
+    def several_turns(self) -> tuple[str, dict[str, object]]:
+        """Describe a curve by its peaks and dips with the values there; of many, the highest and the lowest."""
+        value, turns = self.value, self.turns
+        first = 0 if value[turns[0]] > value[0] else 1
+        peaks, dips = turns[first::2], turns[1 - first :: 2]
+
+        def there(k: int) -> str:
+            return f"{self.at(k)} ({value_text(value, k)})"
+
+        if len(turns) > MOST_TURNS:
+            ends = {"top": there(self.high), "bottom": there(self.low)}
+            return "many turns", {"peaks": len(peaks), "dips": len(dips), **ends}
+        said = [
+            tell(
+                TURNS,
+                n=_NUMBERS[len(k)],
+                peak=k is peaks,
+                many=len(k) > 1,
+                places=[there(j) for j in k],
+            )
+            for k in sorted([peaks, dips])
+        ]
+        return "several turns", {"turns": "; ".join(said), "size": size_text(value)}
 
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
@@ -302,14 +315,13 @@ def _ends(value: Floats, some: Ints) -> tuple[int, int]:
     return int(some[value[some].argmin()]), int(some[value[some].argmax()])
 
 
-def _flat(value: Floats, error: Floats) -> str:
-    """Return the text for a curve without a difference that is larger than its error; otherwise an empty text."""
-    span = float(np.ptp(value))
-    if span <= ROUNDING * float(np.abs(value).max()):
+def _still(value: Floats, error: Floats) -> str:
+    """Return "flat" for a curve without differences, "unclear" if none is beyond its errors; else an empty text."""
+    if float(np.ptp(value)) <= ROUNDING * float(np.abs(value).max()):
         return "flat"
-    if not _differ(value, error):
-        return f"flat within two standard errors (spans {number(span, zeros=False)})"
-    return ""
+    # Where the interval contains zero everywhere, a figure shows no effect, and so do the words.
+    about_zero = bool((np.abs(value) <= ERRORS * error).all())
+    return "unclear" if about_zero or not _differ(value, error) else ""
 
 
 def _differ(value: Floats, error: Floats) -> bool:
@@ -324,6 +336,12 @@ def _differ(value: Floats, error: Floats) -> bool:
     return bool((value[high][:, None] - value[low] > errors).any())
 
 
-def _size_text(value: float, span: float) -> str:
-    """Return a value of a curve, rounded to less than 1 % of its range."""
-    return number(round(value, 2 - math.floor(math.log10(span))) + 0.0, zeros=False)
+def size_text(value: Floats) -> str:
+    """Return the range of some values as text."""
+    return number(float(np.ptp(value)), zeros=False)
+
+
+def value_text(value: Floats, k: int) -> str:
+    """Return a value of a curve as text, rounded to less than 1 % of its range."""
+    digits = 2 - math.floor(math.log10(float(np.ptp(value))))
+    return number(round(float(value[k]), digits) + 0.0, zeros=False)

@@ -87,6 +87,117 @@ def _is_first(value: object) -> bool:
     return isinstance(value, Sequence) and len(value) == 1
 
 
+# --- one curve ------------------------------------------------------------------------------------
+
+CURVE: Mapping[str, str] = {
+    "none": "[{quantity} has ]a single value",
+    "flat": "[{quantity} is ]flat",
+    "unclear": "[{quantity} ]does not clearly change (range {size}, within its uncertainty)",
+    "two values": "{new} instead of {old} {change:raises|lowers} {quantity} by {size}",
+    "line": (
+        "[{quantity} ]{change:rises|falls} by {size} from {start} to {end}[, where {part:%} of the rows are]"
+        "[, mostly between {low} and {high}][, mostly at {at}]"
+    ),
+    "levels": "[{quantity} is ]highest for {top}, lowest for {bottom}",
+    "turns": (
+        "[between {start} and {end}, where {part:%} of the rows are, ][{quantity} is ]highest at {top}, "
+        "lowest at {bottom}"
+    ),
+    "one turn": (
+        "one {peak:peak|dip} at {at}: {peak:rises|falls} by {before} from {start}, {peak:falls|rises} by {after} "
+        "to {end}"
+    ),
+    "several turns": "{turns}; range {size}",
+    "many turns": "{peaks} peaks and {dips} dips, highest at {top}, lowest at {bottom}",
+}
+"""A curve alone, by its shape; "it" is left out where the quantity is named before."""
+
+
+TURNS = "{n} {peak:peak|dip}{many:s,|} at {places:list}"
+"""The peaks, or the dips, of a curve with several turns."""
+
+
+# --- the curves of groups of rows -----------------------------------------------------------------
+
+WHERE = "where {rule} ({share:%}[ of {rows}])"
+
+
+PAIR: Mapping[str, str] = {
+    "same way": "{said} {where}, by {other} {elsewhere}[, by values between these {rest}]",
+    "other way": "{said} {where}, and {change:rises|falls} by {other} {elsewhere}[, with values between these {rest}]",
+    "other way, two values": (
+        "{said} {where}, and {change:raises|lowers} it by {other} {elsewhere}[, with values between these {rest}]"
+    ),
+    "no change": "{said} {where}; {elsewhere}, it does not {clear:|clearly }change",
+    "two peaks": (
+        "[between {start} and {end}, where {part:%} of the rows are, ]{quantity} is highest {top} {where}, "
+        "{other} {elsewhere}"
+    ),
+    "two shapes": "{where}, {said}; {elsewhere}, {other}",
+    "less": "{where}, {said}; {elsewhere}, its range is {only:only |}{other}",
+}
+"""Two groups of rows: what is said of the first one, and how the second one differs from it."""
+
+
+EACH = "{new} instead of {old} {change:raises|lowers} {quantity} {same}[, and {change:lowers|raises} it {opposite}]"
+"""The change between two values in each of several groups: those in which it is the largest first."""
+
+
+# --- the first lines of a page --------------------------------------------------------------------
+
+QUANTITY: Mapping[str, str] = {"prediction": "the prediction", "entropy": "the model's uncertainty"}
+"""The default names of quantities, as parts of sentences."""
+
+
+HEADLINE: Mapping[str, str] = {
+    "target": "{model} predicts {target}",
+    "class": "{model} predicts whether {target} is {which}",
+    "quantity": "explains {quantity} of {model}",
+}
+
+
+HEADLINE_END = "{said}[: {quality}], on {rows:#row} with {features:#feature}.[ {unknown}]"
+
+
+QUALITY: Mapping[str, str] = {
+    "regression": (
+        "[R² {r2}{worse: (worse than always predicting the mean)|}, ]mean absolute error {error:size}[ {unit}]"
+    ),
+    "classes": "[AUC {auc}, ]right for {right:%} of the rows[ (always the most frequent class: {usual:%})]",
+}
+
+
+QUALITY_UNKNOWN = "{labels:No labels: how|How} well it predicts is not known."
+
+
+# --- a feature, on the first screen ---------------------------------------------------------------
+
+FEATURE: Mapping[str, str] = {
+    "groups": "{name}: {said}.[ {after}]",
+    "alone": (
+        "{name}: {said}[ on average; single rows deviate from this by about {deviation}]"
+        "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
+    ),
+    "still": (
+        "{name} does not clearly change {quantity} on average, but single rows deviate from this by about {deviation}"
+        "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
+    ),
+}
+
+
+HEIGHT = "{place} ({size} {above:above|below} average)"
+"""A point of a curve and its value, compared with the average over the rows that the curve is about."""
+
+
+MISSING = "Where it is missing, {quantity} is {change:size} {change:higher|lower} on average than where it is known."
+
+
+INTERACTION = (
+    "{names:list} interact most strongly: together they change {quantity} by {size} (standard deviation) beyond "
+    "their own curves."
+)
+
+
 # --- regions --------------------------------------------------------------------------------------
 
 EXPLAINED = (

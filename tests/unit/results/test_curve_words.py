@@ -35,7 +35,7 @@ def bump(x, at, width=1.5):
         (lambda x: 100 * bump(x, 13), "one peak at 13: rises by 100 from 0, falls by 100 to 24"),
         (
             lambda x: 200 * bump(x, 8) + 300 * bump(x, 17),
-            "two peaks, at 8 (200) and 17 (300); one dip at 12.4 (5); spans 300",
+            "two peaks, at 8 (200) and 17 (300); one dip at 12.4 (5); range 300",
         ),
         # A bump of 10 % of the range is no peak.
         (lambda x: 200 * bump(x, 8) + 20 * bump(x, 17), "one peak at 8: rises by 200 from 0, "),
@@ -50,7 +50,7 @@ def test_known_curves(curve, words):
 
 def test_two_dips_and_the_order_of_the_parts():
     found = curve_words(effect_of(lambda x: -bump(x, 6) - bump(x, 18)))
-    assert found == "two dips, at 6 (−1) and 18 (−1); one peak at 12 (−0.001); spans 1"
+    assert found == "two dips, at 6 (−1) and 18 (−1); one peak at 12 (−0.001); range 1"
 
 
 def test_a_flat_top_between_few_points_has_two_ends():
@@ -71,7 +71,7 @@ def test_a_flat_top_between_few_points_has_two_ends():
 def test_noise_within_two_standard_errors_is_not_described():
     e = effect_of(lambda x: bump(x, 8))
     wide = replace(e, std_error=np.full(len(e.value), 0.8))
-    assert curve_words(wide) == "flat within two standard errors (spans 1)"
+    assert curve_words(wide) == "does not clearly change (range 1, within its uncertainty)"
     # The second peak is smaller than two standard errors of the difference, the first one is not.
     e = effect_of(lambda x: bump(x, 6) + 0.4 * bump(x, 18))
     assert "two peaks" in curve_words(e)
@@ -134,7 +134,7 @@ def test_levels_name_the_highest_and_the_lowest():
     e = sd.explain(
         lambda X: X["town"].map(worth).to_numpy(), X, "town", method=sd.PDP(), heterogeneity_rows=0
     )
-    assert curve_words(e) == "highest at c d (4), lowest at b (−2)"
+    assert curve_words(e) == "highest for c d (4), lowest for b (−2)"
     same = sd.explain(lambda X: np.ones(len(X)), X, "town", method=sd.PDP(), heterogeneity_rows=0)
     assert curve_words(same) == "flat"
 
@@ -158,7 +158,7 @@ def test_one_value_and_one_level():
     assert curve_words(e) == "a single value"
     names = pd.DataFrame({"a": ["x"] * 30})
     e = sd.explain(lambda X: np.ones(len(X)), names, "a", method=sd.ALE(), heterogeneity_rows=0)
-    assert curve_words(e) == "a single level"
+    assert curve_words(e) == "a single value"
 
 
 # ----------------------------------------------------------------------------------- unreliable points
@@ -176,13 +176,24 @@ def test_a_curve_is_flat_if_no_two_points_differ(seed):
     error = np.where(rng.random(size) < 0.3, 100 * error, error)
     curve = Curve(np.arange(size, dtype=float), value, error)
     expected = differ_by_brute_force(value, error)
-    assert (curve.flat == "") == (expected and np.ptp(value) > 0)
+    about_zero = (np.abs(value) <= 2 * error).all()
+    assert (curve.still == "") == (expected and np.ptp(value) > 0 and not about_zero)
     kept = reliable(value, error)
-    if expected:
+    if expected and not about_zero:
         # No stated difference is lost, and the rest is told from what is reliable.
         assert differ_by_brute_force(value[kept], error[kept])
         assert kept[[curve.low, curve.high]].all()
         assert len(curve.reliable.x) == kept.sum()
+
+
+def test_an_effect_whose_interval_contains_zero_everywhere_is_not_stated():
+    # Neighbouring points differ clearly, but nowhere is the curve apart from zero.
+    e = effect_of(lambda x: np.where(x < 12, -1.0, 1.0), points=25)
+    assert curve_words(replace(e, std_error=np.full(25, 0.45))).startswith(
+        "rises by 2 from 0 to 24"
+    )
+    wide = replace(e, std_error=np.full(25, 0.55))
+    assert curve_words(wide) == "does not clearly change (range 2, within its uncertainty)"
 
 
 def test_values_with_one_row_each_do_not_make_a_curve_flat():
@@ -206,4 +217,4 @@ def test_the_highest_and_the_lowest_point_differ_by_more_than_their_errors():
     wide = np.array([0.5, 0.1, 1.99, 0.1])
     curve = Curve(np.arange(4.0), value, wide)
     assert (curve.low, curve.high) == (0, 1)
-    assert curve.flat == ""
+    assert curve.still == ""
