@@ -275,41 +275,13 @@ class RuleFinder:
     def one_region(self, criterion: str, note: str, loss: float = 0.0) -> RegionRules:
         """Return a tree of one region, and why it is not divided."""
         rows = np.arange(len(self.job.dataset))
-        node = self._node(rows, region=0, loss=loss, note=note)
+        node = replace(self._node(rows), region=0, loss=loss, note=note)
         return RegionRules([node], np.zeros(len(rows), dtype=np.int64), criterion, (0.0, 0.0, 0.0))
 
-    def _node(
-        self,
-        rows: Ints,
-        *,
-        condition: str = "",
-        rule: str | None = None,
-        conditions: tuple[Condition, ...] = (),
-        parent: int = -1,
-        children: tuple[int, ...] = (),
-        depth: int = 0,
-        split: Split | None = None,
-        region: int = -1,
-        loss: float = 0.0,
-        note: str = "",
-        candidate: Split | None = None,
-    ) -> RegionNode:
-        """Return a node of some rows, by default that of all rows."""
-        return RegionNode(
-            condition,
-            rule_text(conditions) if rule is None else rule,
-            conditions,
-            parent,
-            children,
-            depth,
-            len(rows),
-            self.weight(rows),
-            split,
-            region,
-            loss,
-            note,
-            candidate,
-        )
+    def _node(self, rows: Ints) -> RegionNode:
+        """Return a node of some rows as if they were all rows."""
+        text, weight = rule_text(()), self.weight(rows)
+        return RegionNode("", text, (), -1, (), 0, len(rows), weight, None, -1, 0.0)
 
     def _tree(self, search: RegionSearch, criterion: str) -> RegionRules:
         """Search, and return the tree with its rules in words."""
@@ -320,12 +292,11 @@ class RuleFinder:
         numbers = itertools.count()
         nodes: list[RegionNode] = []
         shares: list[tuple[float, float, float]] = []
-        for grown in self._grow(root, _Place(np.arange(len(region))), total):
-            node = grown.node
+        for node, rows, ahead in self._grow(root, _Place(np.arange(len(region))), total):
             if node.split is None:
-                node = replace(node, region=next(numbers))
-                region[grown.rows] = node.region
-            elif not grown.ahead:  # what both cuts explain together is counted where the first is
+                node = replace(node, region=next(numbers))  # noqa: PLW2901
+                region[rows] = node.region
+            elif not ahead:  # what both cuts explain together is counted where the first is
                 shares.append(
                     (node.split.share, node.split.share_error, node.split.share_in_sample)
                 )
@@ -340,8 +311,13 @@ class RuleFinder:
             nodes, region, criterion, (explained, error, in_sample if shares else 0.0)
         )
 
-    def _grow(self, found: FoundNode, place: _Place, total: float) -> Iterator[_Grown]:
-        """Yield a node and those below it, depth first; `total` is what shares are relative to."""
+    def _grow(
+        self, found: FoundNode, place: _Place, total: float
+    ) -> Iterator[tuple[RegionNode, Ints, bool]]:
+        """Yield a node and those below it, depth first, their rows, and whether their cut was chosen with the parent's.
+
+        `total` is what shares are relative to. The regions have no numbers yet.
+        """
         split, children, sides, candidate = None, (), [], None
         if found.rejected is not None:
             candidate, _ = self._split(found.rejected, place, found.weight / total)
@@ -350,9 +326,10 @@ class RuleFinder:
             # A binary tree with m leaves has 2 m - 1 nodes.
             second = place.number + 2 * len(found.children[0].leaves())
             children = place.number + 1, second
-        node = self._node(
-            place.rows,
+        node = replace(
+            self._node(place.rows),
             condition=place.condition,
+            rule=rule_text(place.conditions),
             conditions=place.conditions,
             parent=place.parent,
             children=children,
@@ -362,7 +339,7 @@ class RuleFinder:
             note=found.note,
             candidate=candidate,
         )
-        yield _Grown(node, place.rows, place.ahead)
+        yield node, place.rows, place.ahead
         for child, number, (rows, condition) in zip(found.children, children, sides, strict=True):
             below = _Place(
                 rows,
@@ -418,11 +395,11 @@ class RuleFinder:
             loss = _relative_loss(effects, criterion, whole)
             shares = self._given_shares(effects, loss, given)
         every = np.arange(len(self.job.dataset))
-        nodes = [self._node(every, children=tuple(range(1, len(given.rules) + 1)))]
+        nodes = [replace(self._node(every), children=tuple(range(1, len(given.rules) + 1)))]
         for number, rule in enumerate(given.rules):
             nodes.append(
-                self._node(
-                    np.flatnonzero(given.region == number),
+                replace(
+                    self._node(np.flatnonzero(given.region == number)),
                     condition=rule,
                     rule=rule,
                     conditions=tuple(given.conditions[number : number + 1]),
@@ -469,15 +446,6 @@ class _Place:
     conditions: tuple[Condition, ...] = ()
     ahead: bool = False
     """Whether its cut was chosen together with that of its parent."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Grown:
-    """A node whose region has no number yet, and its rows."""
-
-    node: RegionNode
-    rows: Ints
-    ahead: bool
 
 
 def _without_heterogeneity(whole: Effect) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from numbers import Real
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 
@@ -46,9 +46,6 @@ _MOMENTS: tuple[str, ...] = (CHANGE, BEFORE, INCREASES, DECREASES, SAME, OUTSIDE
 
 _ROUNDING = 64.0
 """A change of less than this many rounding errors of the quantity is neither a rise nor a fall."""
-
-Setting: TypeAlias = Hashable
-"""The value of a feature: a number, a time, or a level."""
 
 
 # --- one move -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from skedasis.data.features import Feature
 from skedasis.distributions.base import class_codes, label_numbers
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.models.calling import as_array, as_numbers, unit_round_off
+from skedasis.models.calling import as_array, as_numbers
 from skedasis.models.introspection import is_classifier, labels_of, title
 from skedasis.models.protocols import has_predict_proba
 from skedasis.quantities.base import Quantity, given_labels
@@ -38,6 +38,7 @@ from skedasis.quantities.outputs import (
     check_labels,
     check_one_model,
     default_quantity,
+    response_dtype,
 )
 
 NumericLoss: TypeAlias = Literal["squared_error", "absolute_error", "pinball"]
@@ -53,11 +54,6 @@ ValuesT = TypeVar("ValuesT", bound=Values)
 
 # --- quantities -----------------------------------------------------------------------------------
 
-
-_EPS = float(np.finfo(float).eps)
-
-_DTYPE_ROWS = 64
-"""Rows of a response from which the precision of the model is determined."""
 
 _TEXT = {"U", "S"}
 
@@ -109,13 +105,7 @@ class Loss(Quantity):
 
     def computed(self, raw: RawResponse) -> DType | None:
         """Return the dtype that the prediction was computed in, which a loss computed in float64 does not show."""
-        numbers = as_array(raw, self.describe()).ravel()[:_DTYPE_ROWS]
-        if numbers.dtype.kind != "f":
-            return None
-        if numbers.dtype.itemsize < 8:
-            return numbers.dtype
-        single = unit_round_off(numbers.dtype, numbers) > _EPS
-        return np.dtype(np.float32) if single or self.of.stepped else None
+        return response_dtype(raw, self.describe(), stepped=self.of.stepped)
 
     def predicted(self, raw: RawResponse) -> NDArray[Any]:
         """Return the prediction as an array; (n, 1) becomes (n,)."""

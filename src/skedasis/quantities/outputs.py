@@ -350,13 +350,7 @@ class TransformedPrediction(Prediction):
 
     def computed(self, raw: RawResponse) -> DType | None:
         """Return the dtype of the model's response, which values computed from it in float64 do not show."""
-        numbers = as_array(raw, self.describe()).ravel()[:_DTYPE_ROWS]
-        if numbers.dtype.kind != "f":
-            return None
-        if numbers.dtype.itemsize < 8:
-            return numbers.dtype
-        single = unit_round_off(numbers.dtype, numbers) > np.finfo(float).eps
-        return np.dtype(np.float32) if single else None
+        return response_dtype(raw, self.describe())
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return that of the prediction: the chain rule applies to slopes, and steps of it remain steps."""
@@ -976,6 +970,20 @@ def with_target(quantity: Quantity, target: str) -> Quantity:
     if not isinstance(quantity, Probability) or quantity.class_name is None:
         return quantity
     return replace(quantity, name=quantity.template.format(f"{target} = {quantity.class_name}"))
+
+
+def response_dtype(raw: RawResponse, what: str, *, stepped: bool = False) -> DType | None:
+    """Return the dtype of a response of floats, which values computed from it in float64 do not show; else None.
+
+    It is float32 if numbers in float64 are single numbers; the numbers of a step function are taken for such.
+    """
+    numbers = as_array(raw, what).ravel()[:_DTYPE_ROWS]
+    if numbers.dtype.kind != "f":
+        return None
+    if numbers.dtype.itemsize < 8:
+        return numbers.dtype
+    single = unit_round_off(numbers.dtype, numbers) > np.finfo(float).eps
+    return np.dtype(np.float32) if single or stepped else None
 
 
 def column_of(
