@@ -74,7 +74,7 @@ class TestShownLevels:
         assert main.x.ticks == (0.0, 1.0, 2.0, 3.0)
         assert main.x.labels == ("a", "b", "c", "d")
         assert main.above == ((0, "n=40"), (1, "n=30"), (2, "n=25"), (3, "n=5"))
-        assert main.notes[:3] == ("100 rows", "4 levels", "order of levels: declared")
+        assert main.notes[:3] == ("100 rows", "4 levels", "levels in the declared order")
 
     def test_values_and_boxes(self, X):
         e = explained(X, sd.ALE())

@@ -124,41 +124,41 @@ def test_the_legend_explains_every_kind_of_mark():
         return np.where(np.isnan(X[:, 0]), 2.0, np.nan_to_num(X[:, 0]) * X[:, 1])
 
     side = (X[:, 1] > 0).astype(int)
-    effect = "± spread between rows (standard deviation of the effect at x)"
+    effect = "± spread between rows"
     error = "95 % interval of the average"
-    ale = ["average effect", effect, error, "quantiles of 400 rows"]
-    local = ["mean slope", "± standard deviation of local effects", "local effects"]
+    ale = ["average effect", effect, error, "where the data are"]
+    local = ["average slope", "± SD between rows", "slopes of single rows"]
     curves = [
         "average",
-        "± spread of the curves, each minus its mean (standard deviation at x)",
+        "± spread between curves",
         error,
     ]
     cases = [
         (
             sd.explain(f, X, 0, method=sd.ALE(bins=40)),
             {},
-            [*ale[:3], "rows", "missing values (n=45)", *local, "fewer than 10 rows"],
+            [*ale[:3], "where the data are", "missing values (n=45)", *local, "fewer than 10 rows"],
         ),
-        (explained(sd.RHALE(), data(500)), {}, [*ale[:3], "quantiles of 500 rows", *local]),
+        (explained(sd.RHALE(), data(500)), {}, [*ale[:3], "where the data are", *local]),
         (
             explained(sd.PDP()),
             {"own": True},
-            [*curves, "ICE curves", "observed value of each row", "rows"],
+            [*curves, "ICE curves", "each row at its own value", "where the data are"],
         ),
         (
             explained(sd.PDP(), data(400)),
             {"color": side, "histogram": True, "color_name": "side"},
-            [*curves, "a sample of 200 rows"],
+            [*curves, "where the data are"],
         ),
         (
             lettered(sd.MPlot()),
             {},
             [
                 "average",
-                "± standard deviation within the level",
+                "± SD of the rows at the level",
                 error,
-                "level mean",
-                "values of single rows",
+                "mean at the level",
+                "single rows",
                 "fewer than 10 rows",
             ],
         ),
@@ -196,7 +196,7 @@ def test_bins_say_their_numbers():
         assert lines[0] == f"{edges[k]} – {edges[k + 1]}"
         assert lines[1] == f"{e.bins.count[k]} rows"
         assert lines[2] == f"effect {number(e.value[k])} → {number(e.value[k + 1])}"
-        assert lines[3] == f"mean slope {number(e.bins.effect[k])}"
+        assert lines[3] == f"average slope {number(e.bins.effect[k])}"
         assert lines[4] == f"standard deviation {number(e.bins.std[k])}"
         assert lines[5] == f"standard error {number(e.bins.std_error[k])}"
         inside = e.spread.at(np.linspace(*e.bins.edges[k : k + 2], 1001))
@@ -243,7 +243,7 @@ def test_points_of_a_grid_say_their_numbers():
         spread = number_or_zero(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix(
             "≈ "
         )
-        assert lines[2] == f"spread of the curves {spread}"
+        assert lines[2] == f"spread between curves {spread}"
         low, high = number(error.lower[i]), number(error.upper[i])
         assert lines[3] == f"95 % interval of the average: {low} to {high}"
     for x, tip in zip(e.x, main.tooltips, strict=True):

@@ -124,12 +124,12 @@ class TestAccumulated:
     def test_the_legend_begins_with_the_average(self, rhale):
         assert legend(effect_figure(rhale)) == [
             "average effect",
-            "± spread between rows (standard deviation of the effect at x)",
+            "± spread between rows",
             "95 % interval of the average",
-            "a sample of 200 rows" if not rhale.rows.exact else "quantiles of 500 rows",
-            "mean slope",
-            "± standard deviation of local effects",
-            "local effects",
+            "where the data are",
+            "average slope",
+            "± SD between rows",
+            "slopes of single rows",
         ]
 
     def test_steps_are_the_bins(self, rhale):
@@ -306,7 +306,7 @@ class TestDependence:
         inside, own = X[:, 0] <= 0.8, only(main, Points, "own")
         np.testing.assert_allclose(own.x, X[inside, 0])
         np.testing.assert_allclose(own.y, (X[:, 0] * X[:, 1])[inside])
-        assert own.label == "observed value of each row"
+        assert own.label == "each row at its own value"
 
     def test_curves_are_those_of_their_rows(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=5, spacing="uniform"))
@@ -344,18 +344,17 @@ class TestConstants:
 
 class TestRug:
     def test_all_of_few_rows(self):
-        assert effect_parts.rug(np.array([3.0, 1, np.nan]), None, exact=True).x.tolist() == [1, 3]
+        assert effect_parts.rug(np.array([3.0, 1, np.nan]), None).x.tolist() == [1, 3]
 
     def test_of_an_effect(self, X):
         e = sd.explain(model, X[:60], 0, method=sd.ALE(bins=3))
         found = only(effect_figure(e).main, Rug)
-        assert found.label == "rows"
+        assert found.label == "where the data are"
         np.testing.assert_array_equal(found.x, np.sort(X[:60, 0]))
 
     def test_quantiles_of_many_rows(self):
         x = np.random.default_rng(0).normal(size=20_000)
-        rug = effect_parts.rug(x, None, exact=True)
-        assert rug.label == "quantiles of 20,000 rows"
+        rug = effect_parts.rug(x, None)
         assert len(rug.x) == effect_parts.TICKS
         assert (rug.x[0], rug.x[-1]) == (x.min(), x.max())
         assert rug.x[len(rug.x) // 2] == pytest.approx(np.median(x), abs=0.02)

@@ -262,7 +262,7 @@ class TestColoured:
         points = [m for m in marks_of(spec.main, Points) if m.style.endswith("-point")]
         assert len({STYLES[m.style].dash for m in shown}) == 3
         assert len({STYLES[m.style].shape for m in points}) == 3
-        assert legend(spec).count("observed value of each row") == 1
+        assert legend(spec).count("each row at its own value") == 1
         # The average is separated from curves of all colours.
         assert STYLES[only(spec.main, Line).style].halo
 

@@ -55,7 +55,7 @@ def test_the_panel_holds_mean_band_and_each_model() -> None:
     np.testing.assert_array_equal(curves.y, em.values)
     assert curves.rows is not None
     assert (curves.each, curves.rows.tolist()) == ("model", [1, 2, 3])
-    assert "c = 0.5" in band.label
+    assert "new training sets" in band.label
     assert panel.notes[:2] == ("3 models", "30 rows each")
     (bound,) = marks_of(models_figure(em, 0.9, "bound").main, Area)
     np.testing.assert_array_equal(bound.upper, em.interval(0.9, "bound")[1])
@@ -67,8 +67,8 @@ def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
     figure = drawn(models_figure(sd.explain(MODELS, X, 0, method="ale", cv=FOLDS)))
     kinds = [type(m) for m in figure.main.marks]
     assert kinds.index(Area) < kinds.index(CurveSet) < kinds.index(Line)
-    assert legend(figure)[0] == "mean of the models"
-    assert "individual models" in legend(figure)
+    assert legend(figure)[0] == "mean"
+    assert "each model" in legend(figure)
 
 
 def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
@@ -113,7 +113,7 @@ def test_many_share_their_scale_and_legend() -> None:
     said = figure.main.notes[0].removeprefix("importance ").split(" ± ")
     wanted = (ranks[0].importance, ranks[0].between)
     assert [float(v) for v in said] == pytest.approx(wanted, rel=6e-3)
-    assert {"mean of the models", "individual models"} <= set(legend(figure))
+    assert {"mean", "each model"} <= set(legend(figure))
     one = models_effects_figure(es, top=2, columns=1, by="heterogeneity_score")
     assert one.columns == 1
     with refused(sd.DataError, "plot(top)"):
@@ -132,8 +132,8 @@ def test_importances_show_each_model() -> None:
     (dots,) = marks_of(figure.main, Points, "repeat")
     np.testing.assert_allclose(np.sort(dots.x), np.sort(pf.values[:, order].ravel()))
     assert "1 of 3 features not shown" in figure.main.notes
-    assert legend(figure)[0] == "mean of the models"
-    assert "individual models" in legend(figure)
+    assert legend(figure)[0] == "mean"
+    assert "each model" in legend(figure)
     tips = [t.text.split("\n") for t in figure.main.tooltips]
     assert [t[0] for t in tips] == [pf.features[i] for i in order]
     assert numbers(tips[0][1]) == pytest.approx([pf.mean[order[0]]], rel=6e-3)

@@ -102,9 +102,9 @@ def test_entries_that_look_the_same_are_one():
         lambda d: d["x"].to_numpy() * (d["c"] == "b").to_numpy(), X, method=sd.ALE(bins=4)
     )
     labels = legend(effects_figure(found))
-    assert "mean slope or mean difference" in labels
-    assert "± standard deviation of local effects" in labels
-    assert not {"mean slope", "mean difference"} & set(labels)
+    assert "average slope or average step" in labels
+    assert "± SD between rows" in labels
+    assert not {"average slope", "average step"} & set(labels)
 
 
 def test_the_largest_come_first_and_the_rest_is_mentioned():

@@ -57,9 +57,11 @@ MADE: dict[str, Callable[[], object]] = {
     "levels, PDP": lambda: sd.explain(q, FRAME, "town", method="pdp"),
     "levels, M-plot": lambda: sd.explain(q, FRAME, "town", method=sd.MPlot()),
     "effects": lambda: sd.explain(f, X, method=sd.ALE(bins=6)),
-    "models": lambda: sd.explain(MODELS, X, 0, method=sd.ALE(bins=6)),
-    "models, levels": lambda: sd.explain([q, lambda X: q(X) + 7], FRAME, "town", method="ale"),
-    "many effects of models": lambda: sd.explain(MODELS, X, method=sd.ALE(bins=6)),
+    "models": lambda: sd.explain(MODELS, X, 0, method=sd.ALE(bins=6), refits=True),
+    "models, levels": lambda: sd.explain(
+        [q, lambda X: q(X) + 7], FRAME, "town", method="ale", refits=True
+    ),
+    "many effects of models": lambda: sd.explain(MODELS, X, method=sd.ALE(bins=6), refits=True),
 }
 MOVED = {"y", "y0", "y1", "lower", "upper"}
 """Fields of marks that are heights."""
@@ -238,7 +240,7 @@ class TestSeveralCurves:
         assert not [m for m in spec.main.marks if is_zero(m)]
 
     def test_small_figures(self):
-        e, many = MADE["ALE"](), sd.explain(MODELS, X, 0, method=sd.ALE(bins=6)).models
+        e, many = MADE["ALE"](), sd.explain(MODELS, X, 0, method=sd.ALE(bins=6), refits=True).models
         r = sd.regions(f, X, 0, method=sd.ALE(bins=6))
         pairs = [
             [effect_summary_figure(e, scale=s) for s in ("difference", "prediction")],

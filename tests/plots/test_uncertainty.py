@@ -65,8 +65,8 @@ class TestStrips:
         )
         assert "only curves of rows outside: extrapolation" in words
         assert {
-            "elevated: all rows",
-            "elevated: only rows outside the region (extrapolation)",
+            "high, and rows are there",
+            "high, but no row is there",
         } <= set(words)
 
     def test_by_default_of_uncertainties_alone(self, X, e):
@@ -108,8 +108,8 @@ class TestStrips:
         for tip in main.tooltips:
             x = float(tip.text.split("\n")[0].removeprefix("x0 = ").replace("−", "-"))
             inside = [r for r in e.elevated_regions() if r.left + 0.01 < x < r.right - 0.01]
-            assert not inside or "elevated: " in tip.text
-        assert sum("elevated: " in tip.text for tip in main.tooltips) < len(main.tooltips)
+            assert not inside or "high, " in tip.text
+        assert sum("high, " in tip.text for tip in main.tooltips) < len(main.tooltips)
 
     def test_refused(self, X):
         for method, what in ((sd.ALE(), "ALE"), (sd.ICE(derivative=True), "slopes")):
@@ -159,7 +159,7 @@ class TestGroups:
             assert label == f"y = {shown} ({len(there)} rows)"
         beyond = np.sum((X[:, 0] < edges[0]) | (X[:, 0] > edges[-1]))
         assert panel.notes[0] == "all 400 rows"
-        assert panel.notes[1:] == ((f"{beyond} rows outside the panel",) if beyond else ())
+        assert panel.notes[1:] == ((f"{beyond} rows off the scale",) if beyond else ())
         assert panel.x == effect_figure(e).main.x
 
     def test_outline_and_tooltips_have_the_same_numbers(self, X, e):

@@ -261,7 +261,7 @@ def test_each_bin_tells_the_numbers_of_the_result(visit, effects):
     np.testing.assert_allclose(ends, np.c_[bins.left, bins.right], atol=0.01)
     assert [said[1] for said in found] == [f"{n} rows" for n in bins.count]
     for name, values in (
-        ("mean slope", bins.effect),
+        ("average slope", bins.effect),
         ("standard deviation", bins.std),
         ("standard error", bins.std_error),
     ):

@@ -48,7 +48,7 @@ def steps(
     options: EffectPlotOptions,
     limits: tuple[float, float] | None = None,
 ) -> Panel | None:
-    """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent."""
+    """Return the panel of steps between adjacent levels; None if no two shown levels are adjacent."""
     every, bins = effect.axis.levels, effect.bins
     if len(bins) == 0:
         return None
@@ -64,12 +64,12 @@ def steps(
         where[first[old] : last[old]] = new
     left, right = at[first[there]], at[last[there]]
     single = bool((last[there] - first[there] == 1).all())
-    said = "mean difference" if single else "mean difference within the bin"
+    said = "average step" if single else "average step within the bin"
     mean, std, trusted = bins.effect[there], bins.std[there], bins.trusted[there]
     panel = effect_parts.spread_panel(
         axis_of(levels, effect),
-        ("difference to the next level", effect.about.unit),
-        (said, "± standard deviation of local effects", "local effects"),
+        ("step to the next level", effect.about.unit),
+        (said, "± SD between rows", "steps of single rows"),
         # With gaps the differences do not look like a staircase: each belongs to a pair of levels.
         left=left + 0.12,
         right=right - 0.12,
@@ -82,7 +82,7 @@ def steps(
         limits=limits,
     )
     left_out = len(bins) - len(there)
-    note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
+    note = f"{left_out:,} of {len(bins):,} steps lead to levels that are not shown"
     tips = effect_texts.step_tooltips(
         levels.names, (left, right), mean, std, said, effect.about.unit
     )

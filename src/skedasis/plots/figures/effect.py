@@ -127,7 +127,7 @@ def slopes(
     bins, about, means = effect.bins, effect.about, isinstance(effect, MPlotEffect)
     factor = about.feature_std if per_sd and not means else 1.0
     y, cell, weight = _local(effect)
-    labels = ("mean slope", "± standard deviation of local effects", "local effects")
+    labels = ("average slope", "± SD between rows", "slopes of single rows")
     quantity = shorten(about.quantity, LONG)
     named = ("slope per SD", about.unit)
     if means:

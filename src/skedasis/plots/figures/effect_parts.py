@@ -29,7 +29,6 @@ from skedasis.plots.scales import LEAST, OffAxis, PlotAxis, extent, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import (
-    NO_SCORE,
     TRUSTED_ROWS,
     AnyMPlot,
     BinnedEffect,
@@ -57,6 +56,9 @@ OWN_TICKS = 7
 
 LEVELS = 96
 """Number of histogram bins of a violin."""
+
+WHERE = "where the data are"
+"""Legend entry of a rug."""
 
 TICKS = 400
 """Most ticks of a rug; more of them would merge into a black bar."""
@@ -125,13 +127,13 @@ def visible(y: Floats, low: float, high: float) -> tuple[float, float]:
     return low, high
 
 
-def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) -> Rug:
-    """Return a rug of the rows."""
+def rug(x: Floats, weight: Floats | None, ticks: int = TICKS) -> Rug:
+    """Return a rug of the rows: all, or of many their quantiles."""
     there = np.isfinite(x) if weight is None else np.isfinite(x) & (weight > 0)
     x = x[there]
     n = len(x)
     if n <= ticks:
-        return Rug(np.sort(x), "rows" if exact else f"a sample of {n:,} rows")
+        return Rug(np.sort(x), WHERE)
     if weight is None:
         x, share = np.sort(x), np.arange(1, n + 1) / n  # several times as fast as with an order
     else:
@@ -139,9 +141,7 @@ def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) ->
         x, share = x[order], np.cumsum(weight[there][order])
         share /= share[-1]
     places = np.searchsorted(share, np.linspace(0.0, 1.0, ticks) - 1e-12)
-    return Rug(
-        x[np.minimum(places, n - 1)], f"quantiles of {n:,} {'' if exact else 'sampled '}rows"
-    )
+    return Rug(x[np.minimum(places, n - 1)], WHERE)
 
 
 # --- axes and notes ------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def remarks(effect: Effect) -> tuple[str, ...]:
     if found is None:
         return missing(effect)
     how = depends_on_text(found, shorten(found.title or found.name, LONG))
-    return (f"{how}: sd.regions(…)", *missing(effect))
+    return (how, *missing(effect))
 
 
 def missing(effect: Effect) -> tuple[str, ...]:
@@ -282,9 +282,6 @@ def local_effects(rows: Rows | None) -> Floats | None:
 
 # --- the band of the spread ----------------------------------------------------------------------
 
-FREE = 1.1
-"""Above this variance inflation, the other features limit the moves that the spread is about."""
-
 DEVIATION = 0.005
 """Most distance of the drawn band from the spread, as a fraction of the largest spread."""
 
@@ -294,20 +291,14 @@ def band_label(effect: Effect, band: BandKind) -> str:
     levels = isinstance(effect.axis, LevelAxis)
     if band == "accumulated":
         if effect.about.feature.kind == "nominal":
-            return "± standard deviation of adjacent level differences"
+            return "± SD between rows of the step to the neighbouring level"
         equation = "UALE Eq. 9" if effect.spec.accumulate == "std" else "RHALE Eq. 16"
-        return f"± accumulated standard deviation ({equation})"
+        return f"± SD accumulated from the left ({equation})"
     if isinstance(effect, AnyMPlot):
         return MEANS_OF["level" if levels else "bin"][1]
     if effect.spec.derivative:
-        return "± standard deviation of the slopes"
-    at = "the level" if levels else "x"
-    if isinstance(effect, PartialDependence):
-        return f"± spread of the curves, each minus its mean (standard deviation at {at})"
-    score = effect.swap_score
-    limited = score is not None and score.vif > FREE
-    moves = ", for moves limited by the other features" if limited else ""
-    return f"± spread between rows{moves} (standard deviation of the effect at {at})"
+        return "± SD of the slopes"
+    return f"± spread between {'curves' if isinstance(effect, PartialDependence) else 'rows'}"
 
 
 def spread_bands(
@@ -343,13 +334,10 @@ def spread_vertices(spread: Spread, at: Floats) -> Floats:
 
 
 def no_spread(effect: Effect, options: EffectPlotOptions) -> tuple[str, ...]:
-    """Return a note that says why there is no band of the spread."""
+    """Return a note that there is no band of the spread."""
     if options.band != "spread" or effect.spread is not None:
         return ()
-    reason = effect.provenance.get("spread", NO_SCORE)
-    if effect.spec.mean_alone:
-        reason = "was not computed (heterogeneity=False)"
-    return (f"no spread: it {reason}",)
+    return ("spread not computed",)
 
 
 # --- the average, its interval, effects beside the axis ------------------------------------------
@@ -453,7 +441,7 @@ def effect_rug(effect: Effect) -> Rug | None:
     if rows is None or len(rows) == 0:
         return None
     if rows not in _RUGS:
-        _RUGS[rows] = rug(rows.x, rows.weight, exact=rows.exact)
+        _RUGS[rows] = rug(rows.x, rows.weight)
     return _RUGS[rows]
 
 
@@ -492,8 +480,8 @@ Doubts: TypeAlias = tuple[Floats, Floats, Ints]
 """Left and right ends of adjacent intervals, and for each 0, 1 if it has few rows, or 2 if it has none."""
 
 MEANS_OF = {
-    what: (f"{what} mean", f"± standard deviation within the {what}", "values of single rows")
-    for what in ("bin", "level")
+    what: (f"mean {where} {what}", f"± SD of the rows {where} {what}", "single rows")
+    for what, where in (("bin", "in the"), ("level", "at the"))
 }
 """Legend entries of the lower panel of an M-plot: means, whiskers and violins."""
 
@@ -606,7 +594,8 @@ def spread_panel(
         Segments(middle, lower, middle, upper, f"whisker{fine}", labels[1], caps),
         Segments(left, mean - tilt, right, mean + tilt, f"slope{fine}", labels[0]),
     ]
-    notes = (f"{unseen:,} of {len(values):,} {labels[2]} outside the panel",) if unseen else ()
+    said = labels[2].partition(" of ")[0]
+    notes = (f"{unseen:,} of {len(values):,} {said} are off the scale",) if unseen else ()
     return Panel(x, up, tuple(marks), LOWER, notes=notes, texts=texts, kind="detail")
 
 

@@ -181,7 +181,7 @@ def _of_bin(effect: BinnedEffect, label: str, k: int) -> list[str]:
     if bins.slope_change[k]:
         ends = [number_or_zero(float(v[k]), largest) for v in bins.ends]
         lines.append(f"slope {ends[0]} → {ends[1]}{per}")
-    return lines + _statistics("mean slope", k, bins, largest, per)
+    return lines + _statistics("average slope", k, bins, largest, per)
 
 
 def _statistics(mean: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:

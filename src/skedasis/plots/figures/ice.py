@@ -324,7 +324,7 @@ def grouped(
     )
     if stacked:
         notes += ("stacked",)
-    notes += (f"{counted(beyond, 'row')} outside the panel",) if beyond else ()
+    notes += (f"{counted(beyond, 'row')} off the scale",) if beyond else ()
     named = [(label.rpartition(" (")[0], height) for _, label, height in found]
     tips = effect_texts.group_tooltips(effect, x, edges, named)
     return Panel(x, y, tuple(marks), GROUPS, notes=notes, kind="detail", tooltips=tuple(tips))
@@ -416,9 +416,9 @@ UNCERTAIN = ("entropy", "variance", "uncertainty")
 
 
 LABELS: dict[SupportVerdict, str] = {  # legend entries
-    "all": "elevated: all rows",
-    "elsewhere": "elevated: only rows outside the region (extrapolation)",
-    "unclear": "elevated: inconclusive",
+    "all": "high, and rows are there",
+    "elsewhere": "high, but no row is there",
+    "unclear": "high, unclear",
 }
 
 
@@ -507,7 +507,7 @@ class IndividualCurves(NamedTuple):
         return [(g.label, g.value) for g in self.groups]
 
 
-CURVES, OWN = "ICE curves", "observed value of each row"
+CURVES, OWN = "ICE curves", "each row at its own value"
 """Legend entries of curves and of the points on them."""
 
 PALER = 0.6

@@ -44,7 +44,7 @@ from skedasis.results.main_stretch import (
 )
 from skedasis.results.multi_model import MultiModelEffect, MultiModelImportance
 
-MEAN, EACH = "mean of the models", "individual models"
+MEAN, EACH = "mean", "each model"
 
 VERTICES = 13
 """A curve of at most this many points has marks."""
@@ -241,10 +241,10 @@ def interval_label(
     """Return the legend entry of the interval."""
     level = f"{100 * confidence_level:g} % interval"
     if of == "models" or (of is None and found.correction is None):
-        return f"{level} of the mean over refits to these rows"
+        return f"{level} (refits)"
     if of == "bound":
-        return f"{level} for the learner (upper bound)"
-    return f"{level} for the learner (c = {found.correction:.2g})"
+        return f"{level} (upper bound)"
+    return f"{level} (new training sets)"
 
 
 def _horizontal(found: MultiModelEffect, at: Floats) -> PlotAxis:
@@ -283,5 +283,4 @@ def _rug(found: MultiModelEffect) -> Rug | None:
         rows = rows[:1]
     weights = [np.ones(len(r)) if r.weight is None else r.weight for r in rows]
     x, weight = np.concatenate([r.x for r in rows]), np.concatenate(weights)
-    rug = effect_parts.rug(x, weight, exact=all(r.exact for r in rows))
-    return replace(rug, label="rows of all models, or quantiles") if len(rows) > 1 else rug
+    return effect_parts.rug(x, weight)

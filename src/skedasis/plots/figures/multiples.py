@@ -23,11 +23,9 @@ from skedasis.plots.marks import (
     Mark,
     Panel,
     Points,
-    Rug,
     Text,
     Title,
     legend_of,
-    shorter_labels,
 )
 from skedasis.plots.scales import PlotAxis, shorten
 from skedasis.results.axis import LevelAxis
@@ -171,11 +169,7 @@ def _largest(ranks: Sequence[Ranked], top: int | None) -> Sequence[Ranked]:
 def headed(main: Panel, place: int, feature: str, notes: Sequence[str], below: int = 0) -> Panel:
     """Return the panel with its feature as title, and legend entries that do not depend on its rows."""
     marks = [
-        replace(m, label="rows, or quantiles")
-        if isinstance(m, Rug)
-        else replace(m, label="missing values")
-        if isinstance(m, Points) and m.style == "missing"
-        else m
+        replace(m, label="missing values") if isinstance(m, Points) and m.style == "missing" else m
         for m in main.marks
     ]
     tooltips = tuple(replace(t, below=min(t.below, below)) for t in main.tooltips)
@@ -239,7 +233,7 @@ def on_shared_scales(each: Sequence[FigureSpec]) -> tuple[FigureSpec, ...]:
 def _empty(x: PlotAxis, y: PlotAxis) -> Panel:
     """Return a lower panel without local effects: the first one of a line has the tick labels of all."""
     (a, b), (c, d) = x.limits, y.range
-    text = Text(a / 2 + b / 2, c / 2 + d / 2, ("no local effects",))
+    text = Text(a / 2 + b / 2, c / 2 + d / 2, ("no slopes",))
     return Panel(x, y, height=LOWER, kind="detail", texts=(text,))
 
 
@@ -249,16 +243,9 @@ def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
     for key in legend_of(panels):
         same.setdefault(key.parts, []).append(key.label)
     both = {
-        label: " or ".join(dict.fromkeys(map(_brief, labels)))
-        for labels in same.values()
-        for label in labels
+        label: " or ".join(dict.fromkeys(labels)) for labels in same.values() for label in labels
     }
     return {label: merged for label, merged in both.items() if len(merged) <= LABEL}
-
-
-def _brief(label: str) -> str:
-    """Return the legend entry of a spread without its explanation, and any other as it is."""
-    return shorter_labels(label)[-1] if label.startswith("± spread") else label
 
 
 def relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark, ...]:

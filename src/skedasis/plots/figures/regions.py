@@ -276,7 +276,7 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves, *, scored: bool
         gaps_of=regions.whole,
         line=found.line,
         bands=True,
-        rug=None if rug is None else replace(rug, label="rows, or quantiles"),
+        rug=rug,
         small=True,
         height=PANEL,
         title=title,

@@ -14,6 +14,15 @@ from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.axis import LevelAxis, LevelStats
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 
+ORDERS = {
+    "": "levels in their own order",
+    "similarity of the other features": "similar levels stand next to each other",
+    "declared": "levels in the declared order",
+    "given": "levels in the given order",
+    "ascending values": "levels in ascending order",
+}
+"""Notes on orders of levels, by their description."""
+
 
 @dataclass(frozen=True, eq=False)
 class ShownLevels:
@@ -90,7 +99,7 @@ class ShownLevels:
         if len(self) < len(self.every):
             left = len(self.every) - len(self)
             notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
-        if len(self.every) > 1 and not self.every.order_description.startswith("the observed"):
-            chosen = self.every.order_description
-            notes.append(f"order of levels: {chosen}" if chosen else "levels in their own order")
+        chosen = self.every.order_description
+        if len(self.every) > 2 and not chosen.startswith("the observed"):
+            notes.append(ORDERS.get(chosen, f"order of levels: {chosen}"))
         return tuple(notes)
