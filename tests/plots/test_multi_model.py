@@ -60,7 +60,7 @@ def test_the_panel_holds_mean_band_and_each_model() -> None:
     (bound,) = marks_of(models_figure(em, 0.9, "bound").main, Area)
     np.testing.assert_array_equal(bound.upper, em.interval(0.9, "bound")[1])
     refits = models_figure(sd.explain(MODELS, X, 0, method="ale", refits=True))
-    assert any("refits to these rows" in label for label in legend(refits))
+    assert any("(refits)" in label for label in legend(refits))
 
 
 def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
