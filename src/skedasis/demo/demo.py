@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
-import math
 import re
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -19,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis._files import write_bytes
-from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero
+from skedasis._numbers import counted, number_or_zero
 from skedasis._types import Container, Floats, Ints, TableLike, TreeMode, Values
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature, first_names
@@ -29,13 +28,13 @@ from skedasis.errors import DataError, quiet
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
 from skedasis.report.content import ModelSection, ReportContent, gather
-from skedasis.report.format import listed
+from skedasis.report.findings import effect_size, findings
+from skedasis.report.first_screen import models_findings, most_important
 from skedasis.report.report import Report, write
+from skedasis.report.views import Views
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from skedasis.results.effect import Effect
 
 
 # ------------------------------------------------------------------------------------------ data
@@ -396,18 +395,14 @@ MAX_ROWS_SHOWN = 8
 """Largest number of features in the table; the page has all."""
 
 
-_SMALL_RATIO = 0.25
-"""Ratio of score to importance below which the average effect holds for nearly every row."""
-
-
-_MIN_SCORE = 0.2
-"""The smallest score of a feature that is called misleading, as a fraction of the largest importance."""
+FIGURES = 2
+"""Number of features whose figures are written as files."""
 
 
 def ranking(sections: Sequence[ModelSection]) -> Lines:
     """Return a table of the importance and the heterogeneity score of each feature, for all models."""
     first = sections[0]
-    order = sorted(first.rhale, key=lambda name: -_size(first.rhale[name]))
+    order = sorted(first.rhale, key=lambda name: -effect_size(first.rhale[name]))
     table = Lines(
         title=escape(f"Effects on {first.axis}"),
         title_justify="left",
@@ -434,96 +429,12 @@ def ranking(sections: Sequence[ModelSection]) -> Lines:
     return table
 
 
-def sentences(sections: Sequence[ModelSection]) -> list[str]:
-    """Return sentences on the most important and the most misleading effect, and whether the models agree on them."""
-    first = sections[0]
-    top, hidden = most_important(first), most_misleading(first)
-    if top is None:
-        return [f"No feature changes {first.quantity} on average."]
-    text = f"{top} has the largest average effect: {_numbers(first, top)}. {_score_sentence(first, top)}"
-    texts = [text + _interaction_sentence(first, top)]
-    if hidden is not None and hidden != top:
-        text = f"{hidden} has the most misleading average effect: {_numbers(first, hidden)}. "
-        texts.append(
-            text
-            + "Its effect depends on the other features."
-            + _interaction_sentence(first, hidden)
-        )
-    same = [
-        one for one in sections[1:] if most_important(one) == top and most_misleading(one) == hidden
-    ]
-    if same:
-        names = listed([one.name for one in same])
-        about = top if hidden in (None, top) else f"{top} and {hidden}"
-        texts.append(
-            f"The {names} {'agrees' if len(same) == 1 else 'agree'} on {about}. Models of different kinds agree, so "
-            "this is likely a property of the data."
-        )
-    return texts
-
-
-def features_named(section: ModelSection) -> list[str]:
-    """Return the features that `sentences` names, each once."""
-    return [
-        n
-        for n in dict.fromkeys([most_important(section), most_misleading(section)])
-        if n is not None
-    ]
-
-
-def most_important(section: ModelSection) -> str | None:
-    """Return the feature with the largest importance; None if none is above 0."""
-    name = max(section.rhale, key=lambda n: section.rhale[n].importance)
-    return name if section.rhale[name].importance > 0 else None
-
-
-def most_misleading(section: ModelSection) -> str | None:
-    """Return the feature with the largest score among those whose score is above their importance."""
-    least = _MIN_SCORE * section.largest_importance
-    some = [n for n, e in section.rhale.items() if e.heterogeneity_score > max(e.importance, least)]
-    return max(some, key=lambda n: section.rhale[n].heterogeneity_score, default=None)
-
-
-def _size(effect: Effect) -> float:
-    score = effect.heterogeneity_score
-    return effect.importance if math.isnan(score) else max(effect.importance, score)
-
-
-def _numbers(section: ModelSection, name: str) -> str:
-    effect = section.rhale[name]
-    unit = _unit(section)
-    score, importance = effect.heterogeneity_score, effect.importance
-    return (
-        f"importance {number_or_zero(importance, score)}, heterogeneity {number_or_zero(score, importance)}"
-        f"{' ' + unit if unit else ''}"
-    )
-
-
-def _score_sentence(section: ModelSection, name: str) -> str:
-    """Return a sentence on the heterogeneity score of a feature relative to its importance."""
-    effect = section.rhale[name]
-    ratio = effect.heterogeneity_score / effect.importance
-    if not ratio > ROUNDING_NOISE:
-        return "It is the same for all rows."
-    if ratio < _SMALL_RATIO:
-        return "It holds for nearly every row."
-    if ratio < 1:
-        return f"It differs between rows: the heterogeneity score is {ratio:.0%} of the importance."
-    return "It describes few rows: the heterogeneity score is larger than the importance."
-
-
-def _interaction_sentence(section: ModelSection, name: str) -> str:
-    """Return a sentence on the feature's strongest interaction; empty if none of its pairs was computed."""
-    for one in section.interactions.strengths:
-        if name in one.features and one.strength > 0:
-            other = one.features[one.features[0] == name]
-            return f" It interacts most with {other} (interaction strength {number(one.strength)})."
-    return ""
-
-
-def _unit(section: ModelSection) -> str:
-    effect = next(iter(section.rhale.values()))
-    return effect.about.unit or ""
+def sentences(content: ReportContent) -> dict[str, list[str]]:
+    """Return what the page says first of the first model, and of both: what they have in common, where they differ."""
+    first = content.sections[0]
+    both = [models_findings(one, content.features) for one in Views.of(content.sections).together]
+    found = {first.name: findings(first), "both models": [f for some in both for f in some]}
+    return {name: [f.text for f in said] for name, said in found.items()}
 
 
 # ----------------------------------------------------------------------------- the demonstration
@@ -624,13 +535,13 @@ def _explain(
 
 
 def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
-    """Draw the overview of the first model, and the features that `sentences` names, as PNG files."""
+    """Draw the overview of the first model, and its most important features, as PNG files."""
     from skedasis.report import figures as report_figures
 
     first = content.sections[0]
     drawn = [
         report_figures.overview_png(first),
-        *(report_figures.rhale_png(first, name) for name in features_named(first)),
+        *(report_figures.rhale_png(first, name) for name in most_important(first, FIGURES)),
     ]
     for figure in drawn:
         path = folder / f"{report_figures.file_name(first.name, figure.name)}.png"
@@ -652,8 +563,10 @@ def _print_problem(console: Console, problem: Problem) -> None:
 def _print_results(console: Console, content: ReportContent) -> None:
     console.print()
     console.print(ranking(content.sections))
-    for sentence in sentences(content.sections):
-        console.print(sentence, markup=False, highlight=False)
+    for name, said in sentences(content).items():
+        _say(console, f"{name}:", "bold")
+        for sentence in said:
+            console.print(f"• {sentence}", markup=False, highlight=False)
 
 
 def _print_files(console: Console, report: Report, seconds: float) -> None:
