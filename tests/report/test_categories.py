@@ -34,20 +34,16 @@ def effect(f, X, feature="town", **options):
 
 def test_course_names_the_ends_and_how_far_they_are(tmp_path):
     # 20 rows at 0, 20 at 1, 10 at 6: their mean is 1.6.
-    text = report_text.effect_sentence(effect(town, rows(20, 20, 10)), "")
-    assert text == (
-        "Of its 3 levels, “c” raises the prediction most, by 4.40, and “a” lowers it most, by 1.60, "
-        "compared with the mean over the rows."
-    )
+    text = report_text.effect_sentence(effect(town, rows(20, 20, 10)))
+    assert text == "The average effect is highest for c (4.4), lowest for a (−1.6)."
 
 
 def test_course_weighs_rows_and_names_few_of_them():
     X = rows(20, 20, 5)
     text = report_text.effect_sentence(
-        effect(town, X, sample_weight=np.where(X["town"] == "c", 4.0, 1.0)), ""
+        effect(town, X, sample_weight=np.where(X["town"] == "c", 4.0, 1.0))
     )
-    assert "“c” (5 rows) raises the prediction most, by 3.67" in text  # the mean is 140 / 60
-    assert "“a” lowers it most, by 2.33" in text
+    assert "highest for c (3.67), lowest for a (−2.33)" in text  # the mean is 140 / 60
 
 
 def test_steps_against_their_average_are_counted():
@@ -59,7 +55,7 @@ def test_steps_against_their_average_are_counted():
 
     found = effect(f, X)
     assert report_text.opposite_sign_share(found) == pytest.approx(0.3)
-    assert "Of the rows’ differences to adjacent levels, 30 % have the opposite sign" in (
+    assert "For 30 % of the rows the effect goes the other way." in (
         report_text.heterogeneity_sentence(found)
     )
     weights = np.where(X["z"] < 3, 2.0, 1.0)
@@ -68,10 +64,10 @@ def test_steps_against_their_average_are_counted():
     )
     assert report_text.opposite_sign_share(sd.explain(f, X, "town", method="pdp")) is None
     assert report_text.opposite_sign_share(effect(f, X, keep_rows=0)) is None
-    assert "In no row does a difference" in report_text.heterogeneity_sentence(
+    assert "For no row does the effect go the other way." in report_text.heterogeneity_sentence(
         effect(town, rows(20, 20, 20))
     )
-    assert "the averages of the levels describe few rows" in report_text.heterogeneity_sentence(
+    assert "The average describes few rows" in report_text.heterogeneity_sentence(
         effect(lambda X: np.where(X["town"] == "b", X["z"], 0.0), rows(40, 40, names="ab"))
     )
 
@@ -269,9 +265,9 @@ def test_the_page_explains_levels(page):
     for words_ in (
         "Features with levels",
         "Missing values",
-        "Of its 6 levels,",
+        "The average effect is highest for",
         "table of levels",
-        "The feature takes a single value",
+        "The average effect has a single value",
         "(none)",
     ):
         assert words_ in page.words, words_

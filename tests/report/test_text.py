@@ -33,13 +33,12 @@ def test_course_says_which_way(X):
     down = sd.explain(lambda X: -3 * X[:, 0], X, 0)
     both = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=20))
     flat = sd.explain(lambda X: X[:, 1], X, 0)
-    assert "rises by 5.9" in report_text.effect_sentence(up, "")
-    assert "falls by 5.9" in report_text.effect_sentence(down, "kg")
-    assert " kg, the average" in report_text.effect_sentence(down, "kg")
-    assert "its minimum at" in report_text.effect_sentence(both, "")
-    assert "flat" in report_text.effect_sentence(flat, "")
+    assert "rises by 5.9" in report_text.effect_sentence(up)
+    assert "falls by 5.9" in report_text.effect_sentence(down)
+    assert report_text.effect_sentence(both).startswith("One dip at ")
+    assert "flat" in report_text.effect_sentence(flat)
     one = sd.explain(lambda X: X[:, 0], np.ones((30, 1)), 0)
-    assert "single value" in report_text.effect_sentence(one, "")
+    assert "single value" in report_text.effect_sentence(one)
     assert report_text.heterogeneity_sentence(one) == ""
     assert report_text.precision_sentence(one, one) == ""
 
@@ -50,10 +49,10 @@ def test_what_rounding_left_is_neither_an_error_nor_a_difference(X):
     )
     said = report_text.precision_sentence(rhale, ale)
     assert "e−" not in said
-    assert "known to ± 0 " in said
-    assert said.endswith("ALE gives the same curve.")
+    assert "known to ± 0 or better" in said
+    assert said.endswith("; computed as ALE, it differs by at most 0.")
     bent = (sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=m) for m in ("rhale", sd.ALE(bins=3)))
-    assert "ALE differs from RHALE by at most 0." in report_text.precision_sentence(*bent)
+    assert "; computed as ALE, it differs by at most 0." in report_text.precision_sentence(*bent)
 
 
 def test_scatter_counts_rows_against_their_average(X):
@@ -85,9 +84,10 @@ def test_against_needs_rows_and_bins(X):
 def test_the_score_is_compared_with_the_importance_of_every_kind_of_model(X):
     steps = sd.explain(lambda X: np.floor(4 * X[:, 0]) * (X[:, 1] > 0), X, 0)
     score, importance = steps.heterogeneity_score, steps.importance
-    wanted = f"Heterogeneity score {score:.3g} ± {steps.heterogeneity_score_error:.2g}"
+    error = f"{steps.heterogeneity_score_error:.2g}"
     assert report_text.heterogeneity_sentence(steps).startswith(
-        f"{wanted}, importance {importance:.3g}: the effect differs between rows"
+        f"Single rows deviate from the average by about {score:.3g} ± {error}, which is less than it varies: by "
+        f"{importance:.3g} (standard deviations)."
     )
 
 

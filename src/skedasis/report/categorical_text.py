@@ -33,31 +33,6 @@ def centred(effect: Effect, levels: LevelStats) -> Floats:
     return np.where(there, moved - mean, np.nan)
 
 
-def effect_sentence(effect: Effect, levels: LevelStats) -> str:
-    """Name the levels that raise and lower the quantity most, and by how much."""
-    value = centred(effect, levels)
-    if len(levels) < 2 or not np.isfinite(value).any():
-        return "The feature takes a single value in these rows, so it has no effect to show."
-    if np.nanmax(value) - np.nanmin(value) == 0:
-        return f"Its {len(levels):,} levels do not differ: the average effect is flat."
-    return (
-        f"Of its {len(levels):,} levels, {_highest(levels, value)} the prediction most, by "
-        f"{number(float(np.nanmax(value)))}, and {_highest(levels, -value, 'lower')} it most, by "
-        f"{number(-float(np.nanmin(value)))}, compared with the mean over the rows."
-    )
-
-
-def _highest(levels: LevelStats, value: Floats, verb: str = "raise") -> str:
-    """Name the level of the largest value, the number of ties, and the number of its rows if these are few."""
-    top, low = float(np.nanmax(value)), float(np.nanmin(value))
-    there = np.where(np.isfinite(value), value, low)
-    first, *others = np.flatnonzero(there >= top - ROUNDING_NOISE * (top - low))
-    rows = int(levels.count[first])
-    few = f" ({counted(rows, 'row')})" if rows < TRUSTED_ROWS else ""
-    more = f" and {counted(len(others), 'other')}" if others else ""
-    return f"{quoted(levels.labels[first])}{few}{more} {verb}{'' if others else 's'}"
-
-
 def opposite_sign_share(effect: Effect) -> float | None:
     """Return the fraction of the rows' differences to adjacent levels with the opposite sign to the average one."""
     rows = effect.rows
@@ -74,16 +49,6 @@ def opposite_sign_share(effect: Effect) -> float | None:
     step = np.where(np.abs(step) > ROUNDING_NOISE * np.abs(step).max(initial=0.0), step, 0.0)
     opposite = step * np.sign(np.nan_to_num(np.stack([down, up], axis=1))) < 0
     return float(np.average(opposite, weights=weight))
-
-
-def opposite_steps_sentence(effect: Effect, kept: str) -> str:
-    """Describe how many of the rows' differences have the opposite sign to the average; empty if not known."""
-    share = opposite_sign_share(effect)
-    if share is None:
-        return ""
-    if share == 0:
-        return f" In no {kept[:-1]} does a difference to an adjacent level have the opposite sign to the average one."
-    return f" Of the {kept}’ differences to adjacent levels, {percent(share)} have the opposite sign to their average."
 
 
 def level_order_sentence(effect: Effect, levels: LevelStats) -> str:

@@ -186,7 +186,7 @@ def _together(one: Together, feature: str, ident: str) -> Context:
         regions = section.regions.get(feature)
         if regions is not None and len(regions) > 1:
             said += f"; {counted(len(regions), 'region')}"
-        sentence = report_text.effect_sentence(effect, report_text.unit_of(effect))
+        sentence = report_text.effect_sentence(effect)
         lines.append((f"hue{k}", name, f"{said}. {sentence}"))
     return {
         "shown": one.shown,
@@ -201,7 +201,7 @@ def _of_model(
     rhale = section.rhale[feature]
     unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
     sentences = {
-        "Effect": report_text.effect_sentence(rhale, unit),
+        "Effect": report_text.effect_sentence(rhale),
         "Between rows": report_text.heterogeneity_sentence(rhale),
         "For whom": report_text.for_whom_sentence(section, feature),
         "Precision": report_text.precision_sentence(rhale, section.ale[feature]),

@@ -133,7 +133,8 @@ def _of_target(section: ModelSection, target: str) -> tuple[str, dict[str, objec
         return "target", {"target": name}
     if name and section.class_name:
         return "class", {"target": name, "which": f"“{named(section.class_name, NAME_LENGTH)}”"}
-    return "quantity", {"quantity": quantity_phrase(section)}
+    case = "entropy" if section.quantity == "entropy" else "quantity"
+    return case, {"quantity": quantity_phrase(section)}
 
 
 def quality_text(quality: Quality) -> str:
@@ -612,7 +613,7 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
     if regions is not None:
         for text, features in _by_groups(regions, words):
             if 0 < len(text) <= LONGEST:
-                said = tell(FEATURE["groups"], name=name, said=text, after=after)
+                said = tell(FEATURE["alone"], name=name, said=text, after=after)
                 return _Story(Sentence("feature", (effect.feature, *features), said), features)
     group = _group(effect)
     others = (
@@ -625,7 +626,7 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
         known = effect.depends_on
         facts |= {"deviation": words.size(effect.heterogeneity_score), "others": others}
         facts["mostly"] = known is None or known.share >= MOSTLY
-    case = "still" if _is_still(group) else "alone"
+    case = "still" if _is_still(group) else "alone" if others is None else "deviating"
     said = tell(
         FEATURE[case],
         name=name,

@@ -33,8 +33,7 @@ from skedasis.report.format import (
     named,
 )
 from skedasis.results.axis import LevelAxis
-from skedasis.results.build.linear_form import curve_polygon
-from skedasis.results.curve_words import curve_words
+from skedasis.results.curve_words import curve_words, shape_of
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond_text, main_part
@@ -45,6 +44,15 @@ from skedasis.results.regions import (
     explained_text,
     undivided_text,
     unstable_splits,
+)
+from skedasis.results.sentences import (
+    BETWEEN_ROWS,
+    CURVE,
+    NO_EFFECT,
+    NONE_OPPOSITE,
+    OPPOSITE,
+    PRECISION,
+    tell,
 )
 from skedasis.results.variance_shares import VariancePart
 
@@ -75,73 +83,36 @@ def opposite_sign_share(effect: Effect) -> float | None:
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
 
-def effect_sentence(effect: Effect, unit: str) -> str:
+def effect_sentence(effect: Effect) -> str:
     """Describe the shape of the curve, or the levels with the highest and the lowest effect."""
-    if isinstance(effect.axis, LevelAxis):
-        return categorical_text.effect_sentence(effect, effect.axis.levels)
+    case, facts = shape_of(effect)
+    said = sentence(tell(CURVE[case], quantity="the average effect", **facts))
     beyond = beyond_text(effect)
-    text = _course(main_part(effect).effect, unit)
-    return f"{text} {beyond}." if beyond else text
-
-
-def _course(effect: Effect, unit: str) -> str:
-    """Describe the shape of the curve of a numeric feature."""
-    x, value = curve_polygon(effect.bins, effect.points, effect.value)
-    x, value = x[np.isfinite(value)], value[np.isfinite(value)]
-    if len(x) < 2:
-        return "The feature takes a single value in these rows, so it has no effect to show."
-    low, high = position_texts(x[[0, -1]], effect.time)
-    total, path = float(value[-1] - value[0]), float(np.abs(np.diff(value)).sum())
-    where = f"Between {low} and {high}{' ' + unit if unit else ''},"
-    way = "rises" if total > 0 else "falls"
-    if path == 0:
-        return f"{where} the average effect is flat."
-    if abs(total) > 0.9 * path:
-        return f"{where} the average effect {way} by {number(abs(total))}."
-    ends = np.array([x[value.argmin()], x[value.argmax()]])
-    lowest, highest = position_texts(ends, effect.time)
-    return (
-        f"{where} the average effect spans {number(float(np.ptp(value)))}, with its minimum at {lowest} and its "
-        f"maximum at {highest}; from end to end it {way} by {number(abs(total))}."
-    )
+    return f"{said} {beyond}." if beyond else said
 
 
 def heterogeneity_sentence(effect: Effect) -> str:
     """Describe how far the effect differs between rows."""
     if isinstance(effect, BinnedEffect | LevelStepsEffect) and len(effect.bins) == 0:
         return ""  # a single value, or a single level
-    if effect.importance == 0 and effect.heterogeneity_score == 0:
-        return "No row’s prediction changes with this feature."
-    kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
-    if isinstance(effect.axis, LevelAxis):
-        return _score_sentence(effect) + categorical_text.opposite_steps_sentence(effect, kept)
-    share = opposite_sign_share(effect)
-    opposite = (
-        ""
-        if share is None
-        else f" In no {kept[:-1]} does the slope have the opposite sign to the average of its bin."
-        if share == 0
-        else f" In {percent(share)} of the {kept}, the slope has the opposite sign to the average of its bin."
-    )
-    return _score_sentence(effect) + opposite
-
-
-def _score_sentence(effect: Effect) -> str:
-    """Return the heterogeneity score with its meaning relative to the importance."""
     score, importance = effect.heterogeneity_score, effect.importance
+    case = "large"
     if math.isnan(score):
-        return "The heterogeneity score was not computed."
-    written = with_error(score, effect.heterogeneity_score_error, importance)
-    size = f"Heterogeneity score {written}, importance {number_or_zero(importance, score)}: "
-    if score <= ROUNDING_NOISE * importance:
-        return size + "the effect is the same for all rows."
-    if score < _SMALL_RATIO * importance:
-        return size + "the average effect holds for nearly every row."
-    if score < importance:
-        return size + "the effect differs between rows, but the average effect is larger."
-    levels = isinstance(effect.axis, LevelAxis)
-    shown = "averages of the levels describe" if levels else "curve describes"
-    return f"{size}differences between rows exceed the average effect, so the {shown} few rows."
+        case = "unknown"
+    elif importance == score == 0:
+        return NO_EFFECT
+    elif score <= ROUNDING_NOISE * importance:
+        case = "same"
+    elif score < importance:
+        case = "small" if score < _SMALL_RATIO * importance else "some"
+    facts = {
+        "score": with_error(score, effect.heterogeneity_score_error, importance),
+        "importance": number_or_zero(importance, score),
+    }
+    said, share = tell(BETWEEN_ROWS[case], **facts), opposite_sign_share(effect)
+    if share is None:
+        return said
+    return f"{said} {tell(OPPOSITE, share=share) if share > 0 else NONE_OPPOSITE}"
 
 
 def precision_sentence(rhale: Effect, ale: Effect) -> str:
@@ -153,17 +124,10 @@ def precision_sentence(rhale: Effect, ale: Effect) -> str:
         return ""
     largest = float(np.nanmax(np.abs(rhale.value), initial=0.0))
     widest = number(_nonzero(float(half.max()), largest), 2)
-    text = f"Where it is least precise, the average effect is known to ± {widest} ({percent(LEVEL)} interval)."
-    if isinstance(rhale.axis, LevelAxis):
-        return text  # both are computed from the same differences
-    difference = max_difference(ale, rhale)
-    if difference is not None:
-        text += (
-            f" ALE differs from RHALE by at most {number(difference, 2)}."
-            if difference > 0
-            else " ALE gives the same curve."
-        )
-    return text
+    # Effects of levels are computed from the same differences by both.
+    difference = None if isinstance(rhale.axis, LevelAxis) else max_difference(ale, rhale)
+    other = None if difference is None else number(difference, 2)
+    return tell(PRECISION, widest=widest, level=LEVEL, other=other)
 
 
 def max_difference(ale: Effect, rhale: Effect) -> float | None:
@@ -419,7 +383,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
             "below, the differences between adjacent levels."
         )
     sentences = (
-        effect_sentence(effect, unit_of(effect)),
+        effect_sentence(effect),
         heterogeneity_sentence(effect),
         missing_sentence(effect),
     )
@@ -464,7 +428,7 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
     drawn = f", with {counted(curves, 'individual curve')} {start}" if curves else ""
     alt = (
         f"{_described(title, section, effect)}{drawn}. "
-        f"{effect_sentence(effect, unit_of(effect))} The rows’ curves, each minus its mean over the data, have a "
+        f"{effect_sentence(effect)} The rows’ curves, each minus its mean over the data, have a "
         f"standard deviation of at most {spread}."
     )
     text = (

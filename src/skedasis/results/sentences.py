@@ -153,6 +153,7 @@ HEADLINE: Mapping[str, str] = {
     "target": "{model} predicts {target}",
     "class": "{model} predicts whether {target} is {which}",
     "quantity": "explains {quantity} of {model}",
+    "entropy": "explains how uncertain {model} is (entropy)",
 }
 
 
@@ -173,13 +174,13 @@ QUALITY_UNKNOWN = "{labels:No labels: how|How} well it predicts is not known."
 # --- a feature, on the first screen ---------------------------------------------------------------
 
 FEATURE: Mapping[str, str] = {
-    "groups": "{name}: {said}.[ {after}]",
-    "alone": (
-        "{name}: {said}[ on average; single rows deviate from this by about {deviation}]"
+    "alone": "{name}: {said}.[ {after}]",
+    "deviating": (
+        "{name}: on average, {said}; single rows deviate from this by about {deviation}"
         "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
     ),
     "still": (
-        "{name} does not clearly change {quantity} on average, but single rows deviate from this by about {deviation}"
+        "{name}: {quantity} does not clearly change on average, but single rows deviate from this by about {deviation}"
         "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
     ),
 }
@@ -216,6 +217,42 @@ BEST_EXPLAINS_LITTLE = "the best rule, {rule}, explains only {share} ({p:p})"
 SPLIT = "by {feature}[: explains {share}][, {p:p}][, {another}][{ahead:, chosen together with the next splits|}]"
 
 ANOTHER = "another split does about as well[: {rule}]"
+
+
+# --- a feature, in its section --------------------------------------------------------------------
+
+NO_EFFECT = "No row's prediction changes with this feature."
+
+
+OPPOSITE = "For {share:%} of the rows the effect goes the other way."
+
+
+NONE_OPPOSITE = "For no row does the effect go the other way."
+
+
+BETWEEN_ROWS: Mapping[str, str] = {
+    "unknown": "How far single rows deviate from the average was not computed.",
+    "same": "The effect is the same for all rows.",
+    "small": (
+        "The average holds for nearly every row: single rows deviate from it by about {score}, and it varies by "
+        "{importance} (standard deviations)."
+    ),
+    "some": (
+        "Single rows deviate from the average by about {score}, which is less than it varies: by {importance} "
+        "(standard deviations)."
+    ),
+    "large": (
+        "The average describes few rows: single rows deviate from it by about {score}, and it varies by {importance} "
+        "(standard deviations)."
+    ),
+}
+"""How far the effect differs between rows, by the heterogeneity score relative to the importance."""
+
+
+PRECISION = (
+    "The average is known to ± {widest} or better ({level:%} interval)"
+    "[; computed as ALE, it differs by at most {other}]."
+)
 
 
 # --- diagnosis ------------------------------------------------------------------------------------
