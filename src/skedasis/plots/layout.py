@@ -462,15 +462,19 @@ class _Arrangement:
 
     # --- space that texts need
 
+    def _has_ticks(self, panel: Panel, column: int) -> bool:
+        """Return whether a panel has numbers beside it, because no panel of its line has the same ones."""
+        return not (self.spec.shared and column > 0 and panel.kind == "main")
+
     def _left(self, column: int) -> float:
         """Return the space on the left of the frames of a column."""
         wide = self.widths[column]
-        if self.spec.shared and column > 0:
-            return EDGE + RIGHT
         room = EDGE + RIGHT  # for half of the first tick label below the frame
         for i in range(column, len(self.stacks), self.columns):
             stack = self.stacks[i]
             for k, panel in enumerate(stack):
+                if not self._has_ticks(panel, column):
+                    continue
                 line = i // self.columns
                 high = self.highs[line][k] if self.highs else self._natural(panel, column)
                 most = NAMES * wide if panel.y.labels else math.inf
@@ -760,7 +764,7 @@ class _Arrangement:
                 panel.x, panel.y, left, top, width, max(y + heads[k] + high - top, 3.0)
             )
             below = self._names_below(self.stacks[i], k)
-            beside = not (self.spec.shared and column > 0)
+            beside = self._has_ticks(panel, column)
             out.append(self._panel(panel, frame, y, start, below=below, beside=beside))
             y += heads[k] + highs[k] + feet[k]
         return tuple(out)

@@ -228,8 +228,8 @@ class MultiplesKeywords(RankedKeywords, total=False):
     """Which effects a figure of many effects shows, and how they are arranged."""
 
     lower: bool
-    """Whether to draw the slopes per bin, too. They are given per standard deviation of the feature, because slopes per
-    unit of different features are not comparable."""
+    """Whether to draw the slopes per bin, too: each panel has a scale of its own, because slopes per unit of different
+    features are not comparable."""
 
 
 class EffectsViewKeywords(MultiplesKeywords, CurvesKeywords, LevelKeywords, total=False):

@@ -46,7 +46,6 @@ def level_panels(effect: Effect, every: LevelStats, options: EffectPlotOptions) 
 def steps(
     effect: LevelStepsEffect,
     options: EffectPlotOptions,
-    limits: tuple[float, float] | None = None,
 ) -> Panel | None:
     """Return the panel of steps between adjacent levels; None if no two shown levels are adjacent."""
     every, bins = effect.axis.levels, effect.bins
@@ -79,7 +78,6 @@ def steps(
         local=_local(effect, where, there),
         doubtful=(left, right, (~trusted).astype(np.int64)),
         zero=True,
-        limits=limits,
     )
     left_out = len(bins) - len(there)
     note = f"{left_out:,} of {len(bins):,} steps lead to levels that are not shown"
@@ -92,7 +90,6 @@ def steps(
 def values(
     effect: LevelMeansEffect,
     options: EffectPlotOptions,
-    limits: tuple[float, float] | None = None,
 ) -> Panel | None:
     """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
     every, rows = effect.axis.levels, effect.rows
@@ -114,7 +111,6 @@ def values(
         local=(rows.effect[there], at[there].astype(np.int64), weight[there]),
         doubtful=levels.doubtful,
         zero=False,
-        limits=limits,
     )
 
 

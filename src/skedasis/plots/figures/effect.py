@@ -32,8 +32,6 @@ from skedasis.results.effect import (
     AnyMPlot,
     BinnedEffect,
     Effect,
-    LevelMeansEffect,
-    LevelStepsEffect,
     MPlotEffect,
 )
 from skedasis.results.main_stretch import main_part
@@ -52,9 +50,7 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
     return FigureSpec((stack,), str(stack[0].title), alt, order=effect_parts.legend_order(stack))
 
 
-def effect_panels(
-    effect: Effect, options: EffectPlotOptions | None = None, *, per_sd: bool = False
-) -> Stack:
+def effect_panels(effect: Effect, options: EffectPlotOptions | None = None) -> Stack:
     options = EffectPlotOptions() if options is None else options
     if options.color is not None and effect.curves is None:
         raise no_curves(effect, "color")
@@ -80,7 +76,7 @@ def effect_panels(
     bins = _main(effect).bins
     counts = effect_parts.counts_panel(bins.low, bins.high, bins.count, main.x)
     groups = (grouped(effect, options, main.x),) if options.histogram else ()
-    return (main, slopes(effect, per_sd=per_sd), counts, *groups)
+    return (main, slopes(effect), counts, *groups)
 
 
 def no_curves(effect: Effect, option: str) -> UnsupportedError:
@@ -94,17 +90,6 @@ def no_curves(effect: Effect, option: str) -> UnsupportedError:
     )
 
 
-def local_effects_panel(
-    effect: Effect, options: EffectPlotOptions, *, limits: tuple[float, float]
-) -> Panel | None:
-    """Return the panel of local effects of `effect_panels` (kind "detail") on a given vertical range."""
-    if isinstance(effect, LevelStepsEffect):
-        return categorical.steps(effect, options, limits)
-    if isinstance(effect, LevelMeansEffect):
-        return categorical.values(effect, options, limits)
-    return slopes(effect, per_sd=True, limits=limits)
-
-
 def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
     """Return whether the effect has bins of positive width; those of a constant feature have none."""
     if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
@@ -112,9 +97,7 @@ def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
     return bool(effect.bins.high[-1] > effect.bins.low[0])
 
 
-def slopes(
-    effect: Effect, *, per_sd: bool = False, limits: tuple[float, float] | None = None
-) -> Panel:
+def slopes(effect: Effect) -> Panel:
     """Return the slope panel: statistics and local effects per bin."""
     if not has_bins(effect):
         raise UnsupportedError(
@@ -125,31 +108,27 @@ def slopes(
         )
     x, effect = effect_parts.horizontal(effect), _main(effect)
     bins, about, means = effect.bins, effect.about, isinstance(effect, MPlotEffect)
-    factor = about.feature_std if per_sd and not means else 1.0
     y, cell, weight = _local(effect)
     labels = ("average slope", "± SD between rows", "slopes of single rows")
     quantity = shorten(about.quantity, LONG)
-    named = ("slope per SD", about.unit)
+    per = shorten(about.feature.slope_denominator, LONG)
+    named = ("slope", f"{about.unit or quantity} per {per}")
     if means:
         labels, named = effect_parts.MEANS_OF["bin"], (quantity, about.unit)
-    elif not per_sd:
-        per = shorten(about.feature.slope_denominator, LONG)
-        named = ("slope", f"{about.unit or quantity} per {per}")
     panel = effect_parts.spread_panel(
         x,
         named,
         labels,
         left=bins.low,
         right=bins.high,
-        mean=factor * bins.effect,
-        std=factor * bins.std,
+        mean=bins.effect,
+        std=bins.std,
         trusted=bins.trusted,
-        local=(factor * y, cell, weight),
+        local=(y, cell, weight),
         doubtful=effect_parts.doubts(bins),
         gaps_of=effect,
         zero=not means,
-        rise=factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
-        limits=limits,
+        rise=bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
     )
     above = effect_parts.counts_above(bins.count, (bins.low + bins.high) / 2)
     return replace(panel, above=above)

@@ -569,7 +569,6 @@ def spread_panel(
     gaps_of: Effect | None = None,
     zero: bool,
     rise: Floats | None = None,
-    limits: tuple[float, float] | None = None,
 ) -> Panel:
     """Return the panel of local effects: means, standard deviations as whiskers, and violins."""
     lower, upper = mean - std, mean + std
@@ -577,7 +576,7 @@ def spread_panel(
     # Standard deviation and slope of two rows are arbitrary: they do not determine the scale.
     sure = [end[trusted] for end in (lower, upper, mean - tilt, mean + tilt)]
     values, cell, weight = local
-    low, high = visible(values, *extent([mean, *sure])) if limits is None else limits
+    low, high = visible(values, *extent([mean, *sure]))
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
     up = PlotAxis(*y, low, high, 0.06)

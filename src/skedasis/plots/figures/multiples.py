@@ -11,7 +11,7 @@ from skedasis._arguments import check_int, check_int_or_none
 from skedasis._numbers import counted, number, number_or_zero
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import effect_panels, local_effects_panel
+from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
@@ -23,11 +23,10 @@ from skedasis.plots.marks import (
     Mark,
     Panel,
     Points,
-    Text,
     Title,
     legend_of,
 )
-from skedasis.plots.scales import PlotAxis, shorten
+from skedasis.plots.scales import shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -102,35 +101,14 @@ def _each_effect(
     each: list[FigureSpec] = []
     found = ordered_effects(effects, by, top)
     for place, effect in enumerate(found):
-        main, *below = effect_panels(effect, options, per_sd=True)
+        main, *below = effect_panels(effect, options)
         alt = alt_text(effect, main)
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
         title = str(effect_title(effect))
         main = headed(main, place, effect.feature_title, _notes(effect, main, options), len(below))
         each.append(FigureSpec(((main, *below),), title, alt))
-    each = _with_shared_limits(found, each, options)
     order = effect_parts.legend_order([p for f in each for p in f.panels])
     return on_shared_scales([replace(f, order=order) for f in each])
-
-
-def _with_shared_limits(
-    effects: Sequence[Effect], each: Sequence[FigureSpec], options: EffectPlotOptions
-) -> list[FigureSpec]:
-    """Return the figures with the local effects that are outside their own panel but inside the shared range."""
-    details = [f.stacks[0][1].y for f in each if len(f.stacks[0]) > 1]
-    if not details:
-        return [*each]
-    shared = details[0].spanning(details)
-    limits = shared.least, shared.most
-    found: list[FigureSpec] = []
-    for effect, figure in zip(effects, each, strict=True):
-        main, *below = figure.stacks[0]
-        # A panel without notes leaves nothing out.
-        if below and below[0].notes:
-            panel = local_effects_panel(effect, options, limits=limits)
-            below = [] if panel is None else [replace(panel, height=LOWER, above=())]
-        found.append(replace(figure, stacks=((main, *below),)))
-    return found
 
 
 def _each_of_models(
@@ -210,31 +188,21 @@ def _rank_notes(rank: ModelsRank, found: MultiModelEffect) -> tuple[str, ...]:
 
 
 def on_shared_scales(each: Sequence[FigureSpec]) -> tuple[FigureSpec, ...]:
-    """Return figures of one stack each with the same vertical axes and legend, for a page that arranges them."""
+    """Return figures of one stack each with the same vertical axes and legend, for a page that arranges them.
+
+    Slopes per unit of different features are not comparable: each panel of them has a scale of its own.
+    """
     mains = [f.main.y for f in each]
-    details = [f.stacks[0][1].y for f in each if len(f.stacks[0]) > 1]
-    # A slope per SD and a difference between levels have the same unit and are comparable.
-    names = ", ".join(sorted({y.name for y in details}))
     shared = len({(y.name, y.unit) for y in mains}) == 1
     found: list[FigureSpec] = []
     labels = _merged_labels([p for f in each for p in f.panels])
     for figure in each:
         main, *below = figure.stacks[0]
         stack = [replace(main, y=main.y.spanning(mains)) if shared else main]
-        if details:
-            y = replace(details[0].spanning(details), name=names)
-            stack.append(replace(below[0], y=y) if below else _empty(main.x, y))
-        named = tuple(replace(p, marks=relabelled(p.marks, labels)) for p in stack)
+        named = tuple(replace(p, marks=relabelled(p.marks, labels)) for p in (*stack, *below))
         order = tuple(labels.get(label, label) for label in figure.order)
         found.append(replace(figure, stacks=(named,), small=True, shared=shared, order=order))
     return tuple(found)
-
-
-def _empty(x: PlotAxis, y: PlotAxis) -> Panel:
-    """Return a lower panel without local effects: the first one of a line has the tick labels of all."""
-    (a, b), (c, d) = x.limits, y.range
-    text = Text(a / 2 + b / 2, c / 2 + d / 2, ("no slopes",))
-    return Panel(x, y, height=LOWER, kind="detail", texts=(text,))
 
 
 def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
