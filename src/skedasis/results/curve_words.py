@@ -18,6 +18,7 @@ from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import Effect
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.sentences import CURVE, TURNS, tell
+from skedasis.stats.resampling import quantile_t
 
 PROMINENCE = 0.15
 """A peak or dip differs from its surroundings by at least this fraction of the range of the curve."""
@@ -280,10 +281,15 @@ def turning_points(value: Floats, error: Floats) -> list[int]:
 
 
 def standard_errors(effect: Effect) -> Floats:
-    """Return the standard errors of the points, 0 where they are unknown."""
+    """Return the standard errors of the points, 0 where they are unknown; larger where few rows make them uncertain.
+
+    `ERRORS` of them are at least half of the 95 % interval that figures draw.
+    """
     if effect.spec.mean_alone:
         return np.zeros(len(effect.value))
-    return np.nan_to_num(effect.std_error, nan=0.0, posinf=0.0, neginf=0.0)
+    wider = np.nan_to_num(quantile_t(effect.df, 0.95), nan=0.0, posinf=0.0) / ERRORS
+    errors = effect.std_error * np.maximum(wider, 1.0)
+    return np.nan_to_num(errors, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def reliable(value: Floats, error: Floats) -> Bools:

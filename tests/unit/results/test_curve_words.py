@@ -192,6 +192,9 @@ def test_an_effect_whose_interval_contains_zero_everywhere_is_not_stated():
     assert curve_words(replace(e, std_error=np.full(25, 0.45))).startswith(
         "rises by 2 from 0 to 24"
     )
+    # Few rows make an error uncertain: with two degrees of freedom the interval is ± 4.3 of it.
+    few = replace(e, std_error=np.full(25, 0.3), df=np.full(25, 2.0))
+    assert curve_words(few) == "does not clearly change (range 2, within its uncertainty)"
     wide = replace(e, std_error=np.full(25, 0.55))
     assert curve_words(wide) == "does not clearly change (range 2, within its uncertainty)"
 
