@@ -386,6 +386,12 @@ def test_few_distant_rows_do_not_stretch_a_change():
     assert "% of" not in texts_of(lambda X: 2 * X[:, 0], X[:960])[0]
 
 
+def test_regions_without_a_range_in_common_have_no_average():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    said = texts_of(lambda X: X[:, 0] * X[:, 1], X)
+    assert any("x0" in text and "x1" in text for text in said)
+
+
 def test_headline_names_the_labels():
     X = uniform(2, 300)
     section = section_of(lambda X: X[:, 0], X)

@@ -282,6 +282,8 @@ class _Group:
     def kind(self) -> str:
         """Return the row of `CURVE` that describes the average: here "turns" for all curves with a turn."""
         curve = self.curve
+        if not len(curve.x):  # no range that the regions share
+            return "none"
         if len(curve.x) < 2 or curve.still:
             return curve.still or "none"
         if len(curve.x) == 2 and (self.two or self.labels):
