@@ -286,7 +286,7 @@ class TestModels:
         return [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in range(1, m + 1)]
 
     def test_each_model_is_a_curve(self, X):
-        em = sd.explain(self.many(X, 3), X, 0, method=sd.ALE(bins=4))
+        em = sd.explain(self.many(X, 3), X, 0, method=sd.ALE(bins=4), refits=True)
         shown = compare_figure(em)
         assert labels(shown)[:3] == ["model 1", "model 2", "model 3"]
         for strand, e in zip(strands(shown), em.models, strict=True):
