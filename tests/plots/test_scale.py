@@ -78,7 +78,8 @@ def is_zero(mark: Mark) -> bool:
 def level_of(panel: Panel) -> float:
     """Return the height of the line of the mean."""
     (line,) = marks_of(panel, Segments, "zero")
-    assert line.label == f"average over all rows: {number(float(line.y0[0]))}"
+    rows = "rows with a value" if panel.x.missing_label else "all rows"
+    assert line.label == f"average over {rows}: {number(float(line.y0[0]))}"
     return float(line.y0[0])
 
 

@@ -59,7 +59,9 @@ def leveled(effect: EffectT, options: EffectPlotOptions) -> Leveled[EffectT]:
     shown = centred(effect) if centring else effect
     if options.scale == "prediction":
         shown = moved(shown, level_of(effect)) if centring else raised(effect)
-        return Leveled(shown, *axis_name(effect), mean_line(level_of(effect)))
+        gaps = effect.missing > 0 and effect.about.feature.kind != "nominal"
+        line = mean_line(level_of(effect), rows="rows with a value" if gaps else "all rows")
+        return Leveled(shown, *axis_name(effect), line)
     around = centring or spec.center is not None
     line = (horizontal_line(0.0),) if around or spec.derivative else ()
     if not centring:
@@ -99,9 +101,9 @@ def slope_unit(effect: Effect) -> str | None:
 # --- predictions ---------------------------------------------------------------------------------
 
 
-def mean_line(*levels: float) -> tuple[Segments, ...]:
+def mean_line(*levels: float, rows: str = "all rows") -> tuple[Segments, ...]:
     """Return the line of the mean of the quantity, with its legend entry; none for curves of different means."""
-    said = {f"average over all rows: {number(level)}" for level in levels}
+    said = {f"average over {rows}: {number(level)}" for level in levels}
     return (horizontal_line(levels[0], label=said.pop()),) if len(said) == 1 else ()
 
 
