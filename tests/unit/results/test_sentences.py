@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from string import Formatter
 
 import pytest
 
 from skedasis import _numbers
+from skedasis.results import sentences
 from skedasis.results.sentences import FORMS, tell
 
 
@@ -110,3 +113,36 @@ def test_an_unknown_form_is_refused() -> None:
     assert "unknown" not in FORMS
     with pytest.raises(KeyError):
         tell("{a:unknown}", a=1)
+
+
+def templates() -> dict[str, str]:
+    """Return all templates by their names, those of tables by "TABLE, case"."""
+    found: dict[str, str] = {}
+    for name, value in vars(sentences).items():
+        if name.isupper() and not name.startswith("_") and name != "FORMS":
+            table = value if isinstance(value, Mapping) else {"": value}
+            found |= {
+                f"{name}, {case}": text for case, text in table.items() if isinstance(text, str)
+            }
+    return found
+
+
+SAMPLES = {"list": ["a", "b"], "p": 0.02, "": "a text", "number": 2.5}
+
+
+@pytest.mark.parametrize("name", templates())
+def test_every_template_is_filled_in_with_and_without_its_optional_facts(name: str) -> None:
+    text = templates()[name]
+    plain = text.replace("[", "").replace("]", "")
+    fields = [
+        (name, spec) for _, name, spec, _ in Formatter().parse(plain) if name and spec is not None
+    ]
+    facts = {name: 2 if spec.startswith("#") else 0.5 for name, spec in fields}
+    facts |= {name: SAMPLES[spec] for name, spec in fields if spec in SAMPLES}
+    said = tell(text, **facts)
+    assert said
+    assert not set("[]") & set(said)
+    needed = {f for _, f, _, _ in Formatter().parse(sentences._PART.sub("", text)) if f}
+    short = tell(text, **{field: facts[field] for field in needed})
+    assert not set("[]") & set(short)
+    assert "  " not in short
