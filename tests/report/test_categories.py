@@ -267,7 +267,7 @@ def test_the_page_explains_levels(page):
         "Missing values",
         "The average effect is highest for",
         "table of levels",
-        "The average effect has a single value",
+        "The feature takes a single value",
         "(none)",
     ):
         assert words_ in page.words, words_

@@ -90,7 +90,7 @@ def _is_first(value: object) -> bool:
 # --- one curve ------------------------------------------------------------------------------------
 
 CURVE: Mapping[str, str] = {
-    "none": "[{quantity} has ]a single value",
+    "none": "the feature takes a single value",
     "flat": "[{quantity} is ]flat",
     "unclear": "[{quantity} ]does not clearly change (range {size}, within its uncertainty)",
     "two values": "{new} instead of {old} {change:raises|lowers} {quantity} by {size}",

@@ -115,7 +115,7 @@ def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
     call = ["effect", "wide_models:f", "wide.csv"]
     one = CliRunner().invoke(app, [*call, "a"], env={"COLUMNS": "300"})
     assert re.search(
-        rf"mostly by {re.escape(name)} \(\d+ %( ± \S+ %)?\): skedasis regions",
+        rf"mostly by {re.escape(name)} \([\d.]+ %( ± \S+ %)?\): skedasis regions",
         " ".join(one.stdout.split()),
     )
     assert "features: " not in one.stdout

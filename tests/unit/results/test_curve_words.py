@@ -155,10 +155,10 @@ def test_times_are_dates():
 def test_one_value_and_one_level():
     X = np.ones((30, 1))
     e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(), heterogeneity_rows=0)
-    assert curve_words(e) == "a single value"
+    assert curve_words(e) == "the feature takes a single value"
     names = pd.DataFrame({"a": ["x"] * 30})
     e = sd.explain(lambda X: np.ones(len(X)), names, "a", method=sd.ALE(), heterogeneity_rows=0)
-    assert curve_words(e) == "a single value"
+    assert curve_words(e) == "the feature takes a single value"
 
 
 # ----------------------------------------------------------------------------------- unreliable points
