@@ -124,7 +124,7 @@ def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
     assert head.startswith("2 features: effect on prediction (")
     assert names.split()[-2:] == ["mostly", "by"]
     assert [line.split()[0] for line in lines] == ["c", "a"]
-    assert re.search(rf"{re.escape(name)} \d+ %$", lines[1])
+    assert re.search(rf"{re.escape(name)} [\d.]+ %$", lines[1])
     (found,) = json.loads(CliRunner().invoke(app, [*call, "a", "--json"]).stdout)["results"]
     assert found["depends_on"]["name"] == name
 
