@@ -192,7 +192,8 @@ def _regression_quality(
         QualityMeasure("RMSE", root, number(root) + unit, "square root of the mean squared error"),
         QualityMeasure("MAE", mean, number(mean) + unit, "mean absolute error"),
     ]
-    return Quality("regression", tuple(measures), len(y), left, _cautions(left)), ""
+    same = () if found else ("All labels are the same, so there is no R².",)
+    return Quality("regression", tuple(measures), len(y), left, (*same, *_cautions(left))), ""
 
 
 TRAINED = "If the model was trained on these rows, expect lower quality on new rows."
