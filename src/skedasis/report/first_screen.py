@@ -133,7 +133,8 @@ def _level(section: ModelSection) -> str:
     """Say what is predicted on average, and what entropy is; the curves tell differences only."""
     if not math.isfinite(section.mean):
         return ""
-    mean = f"On average over these rows it is {number(section.mean)}."
+    name = "probability" if section.quantity.startswith("P(") else section.quantity
+    mean = f"The average {name} over these rows is {number(section.mean)}."
     if section.quantity == "entropy":
         return (
             f"Entropy says how unsure the model is about a row: the higher, the less sure. {mean}"
