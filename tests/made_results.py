@@ -84,6 +84,7 @@ def every_result() -> dict[str, Any]:
         "MultiOutput": sd.explain(
             sd.prediction(lambda X: np.c_[f(X), 2 * f(X)], output="all"), X, method=sd.ALE(bins=3)
         ),
+        "Comparison": sd.explain({"f": f, "2f": lambda X: 2 * f(X)}, X, method=sd.ALE(bins=3)),
         "Change": sd.what_if(f, X, {"x0": 0.1, "x2": "+10%"}, by="x1"),
         "Changes": sd.what_if(f, X, {"up": {"x0": 0.1}, "10 %": {"x2": "+10%"}}, by="x1"),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),

@@ -264,5 +264,5 @@ def test_slopes_that_were_asked_for_are_not_replaced():
 def test_slopes_of_one_of_several_models_are_replaced_for_all():
     model, X = skewed_network()
     smooth = lambda X: np.log1p(np.abs(X[:, 0])) + X[:, 1]  # noqa: E731
-    e = explained([model.predict, smooth], X, 0)
+    e = explained([model.predict, smooth], X, 0, refits=True)
     assert {one.spec.local_effects for one in e.models} == {"steps"}

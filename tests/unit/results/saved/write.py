@@ -89,6 +89,7 @@ def results() -> dict[str, Any]:
         "MultiOutput": sd.explain(
             sd.prediction(lambda X: np.c_[f(X), 2 * f(X)], output="all"), X, 0, method=few
         ),
+        "Comparison": sd.explain({"f": f, "2f": lambda X: 2 * f(X)}, X, 0, method=few),
         "Change": what_if(f, X, {"x0": 0.1, "x2": "+10%"}, by="x1"),
         "Changes": what_if(f, X, {"up": {"x0": 0.1}, "10 %": {"x2": "+10%"}}),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
