@@ -163,7 +163,10 @@ def test_a_page_takes_the_options_of_the_figure():
     assert panels("Regions") == 2 * len(found["Regions"])
     assert panels("Regions", scores=False) == len(found["Regions"])
     assert panels("Surfaces", top=1) == panels("Surfaces") / 2
-    assert "Heat map of H² unnormalized of 1 pair." in found["Interactions"].explore(top=2).html
+    assert (
+        "Heat map of size of the interaction of 1 pair."
+        in found["Interactions"].explore(top=2).html
+    )
 
 
 def test_panels_of_a_page_are_arranged_by_its_width():

@@ -66,14 +66,24 @@ class TestOverview:
         }
         assert len({STYLES[kind].shape for kind in found}) == 3
 
-    def test_both_axes_have_the_same_range(self):
+    def test_each_axis_contains_its_points_and_intervals(self):
         panel = overview_figure(self.GIVEN).main
-        assert panel.x.limits == panel.y.limits
         diagonal = mark(panel, Line, "equal")
         np.testing.assert_array_equal(diagonal.x, diagonal.y)
-        np.testing.assert_array_equal(diagonal.x, panel.x.limits)
+        assert diagonal.x.tolist() == list(panel.x.limits)
         assert panel.x.limits[0] < 0
-        assert panel.x.limits[1] > 3.6
+        assert panel.x.limits[1] > 2.2
+        assert panel.y.limits[1] > 3.6
+        flat = [
+            replace(p, heterogeneity_score=0.0, heterogeneity_score_ends=None) for p in self.GIVEN
+        ]
+        lower = overview_figure(flat).main
+        assert lower.y.limits[1] >= 0.2 * lower.x.limits[1]
+
+    def test_small_points_have_no_name(self):
+        panel = overview_figure([*self.GIVEN, place("tiny", 0.1, 0.1)]).main
+        assert len(panel.names.names) == len(self.GIVEN)
+        assert "tiny" in [t.feature for t in panel.tooltips]
 
     def test_intervals(self):
         cross = mark(overview_figure(self.GIVEN, confidence_level=0.9).main, Segments, "cross")
@@ -141,7 +151,6 @@ class TestOverview:
         kinds = [type(m) for m in spec.main.marks]
         assert kinds.index(Arrows) < kinds.index(Points)
         assert spec.main.y.limits[1] > 5.0
-        assert spec.main.x.limits == spec.main.y.limits
 
     @pytest.mark.parametrize("n", [12, 61])
     def test_crowds_with_arrows_are_readable(self, n):

@@ -103,7 +103,8 @@ def test_moves_come_first():
 def test_interactions_name_their_measure():
     found = sd.interactions(product, X, ale=False)
     assert (
-        heatmap_figure(found).title == "2 features: interactions for prediction (H² unnormalized)"
+        heatmap_figure(found).title
+        == "2 features: interactions for prediction (size of the interaction)"
     )
 
 

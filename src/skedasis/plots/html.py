@@ -391,9 +391,9 @@ def _(found: Changes) -> list[Markup]:
 
 @numbers_of.register
 def _(found: Interactions) -> list[Markup]:
-    titles = dict(zip(SHARES, DEPENDS, strict=True))
+    titles = {"feature_0": "A", "feature_1": "B", **dict(zip(SHARES, DEPENDS, strict=True))}
     pairs = {
-        titles.get(name, name): np.clip(np.asarray(c), 0.0, 1.0) if name in titles else c
+        titles.get(name, name): np.clip(np.asarray(c), 0.0, 1.0) if name in SHARES else c
         for name, c in found.table().items()
     }
     return [

@@ -42,7 +42,7 @@ class LabelPosition:
     led: bool
 
 
-NO_ARROWS: Floats = np.zeros((0, 4))
+NO_ARROWS, NO_POINTS = np.zeros((0, 4)), np.zeros((0, 2))
 
 
 def place_labels(
@@ -53,10 +53,12 @@ def place_labels(
     lines: Floats,
     arrows: Floats = NO_ARROWS,
     *,
+    silent: Floats = NO_POINTS,
     reach: float = math.inf,
 ) -> tuple[LabelPosition | None, ...]:
-    """Return positions of names that do not overlap; None for names without free space."""
-    marks = np.column_stack([points - MARK, points + MARK])
+    """Return positions of names that do not overlap; None for names without free space. Silent points have no name."""
+    every = np.concatenate([points, silent])
+    marks = np.column_stack([every - MARK, every + MARK])
     steps = max(2, sum(d <= reach for d in DISTANCES))
     best: tuple[LabelPosition | None, ...] = (None,) * len(points)
     least, order = np.inf, np.arange(len(points))
@@ -83,6 +85,7 @@ def _place_in_order(
     """Place names one after the other, then each again around all others; return positions and costs."""
     marks, taken, lines, arrows = obstacles
     n = len(points)
+    centres = marks[:, :2] + MARK
     found: list[LabelPosition | None] = [None] * n
     cost = np.full(n, LEFT_OUT)
     # The boxes of the names, and the lines to their points; NaN where there is none.
@@ -92,7 +95,7 @@ def _place_in_order(
         blocked = np.concatenate([marks, taken, boxes[~np.isnan(boxes[:, 0])]])
         others = leads[~np.isnan(leads[:, 0])]
         crossed = lines, others, arrows
-        found[i], cost[i] = _nearest(i, points[i], sizes[i], room, blocked, crossed, steps)
+        found[i], cost[i] = _nearest(i, centres, sizes[i], room, blocked, crossed, steps)
         tag = found[i]
         if tag is not None:
             boxes[i] = tag.x, tag.y, tag.x + sizes[i, 0], tag.y + sizes[i, 1]
@@ -103,7 +106,7 @@ def _place_in_order(
 
 def _nearest(
     i: int,
-    point: Floats,
+    centres: Floats,
     size: Floats,
     room: tuple[float, float],
     blocked: Floats,
@@ -111,7 +114,7 @@ def _nearest(
     steps: int,
 ) -> tuple[LabelPosition | None, float]:
     """Return the best position of the name of point `i`, whose mark is box `i` of `blocked`, and its cost."""
-    lines, leads, arrows = crossed
+    (lines, leads, arrows), point = crossed, centres[i]
     around = [_around(point, size, far) for far in DISTANCES[:steps]]
     corners = np.concatenate(around)
     step = np.repeat(np.arange(steps), len(around[0]))
@@ -124,6 +127,12 @@ def _nearest(
     cost += CROSSED * _crossing(arrows, boxes[free]).sum(axis=0)
     cost += THROUGH * _crossing(leads, boxes[free]).sum(axis=0)
     others = np.delete(blocked, i, axis=0)
+    # A name that is nearer to another mark would be read as the name of that one.
+    away = np.hypot(
+        *(np.clip(centres[:, None], boxes[free, :2], boxes[free, 2:]) - centres[:, None]).T
+    )
+    own, strange = away[:, i], np.delete(away, i, axis=1).min(axis=1, initial=np.inf)
+    cost += THROUGH * (strange < own)
     through = _crossing(_leads(point, boxes[free]), others).sum(axis=1)
     cost += THROUGH * np.where(step[free] > 0, through, 0)
     least = int(np.argmin(cost))

@@ -933,8 +933,8 @@ BoxEnds = tuple[float, float, float, float]
 POINT = 4.0
 """Half the size of the area around a point that texts leave free."""
 
-PAD = 3.0
-"""Gap between a text and its anchor."""
+PAD, APART = 3.0, 4.0
+"""Gap between a text and its anchor, and between numbers of contours."""
 
 
 def place_texts(
@@ -1036,7 +1036,13 @@ def _place(
             top = y - (text.up + 1) * high / 2 - PAD * text.up + shift
             box = (left, top, left + wide, top + high)
             covers = text.moves and _covers(box, points)
-            if covers or not _inside(box, room, slack) or _touches(box, taken):
+            # Two numbers without a gap would be read as one.
+            apart = (
+                (left - APART, top, left + wide + APART, top + high)
+                if text.style == "word"
+                else box
+            )
+            if covers or not _inside(box, room, slack) or _touches(apart, taken):
                 continue
             if upright:
                 at, turn = (left + 0.85 * size, top + high / 2), 90.0
@@ -1106,14 +1112,10 @@ def _names(
             -1, 2
         ),
         (frame.width, frame.height),
-        np.concatenate(
-            [
-                ((blocked - origin) * upwards).reshape(-1, 4),
-                np.column_stack([silent - POINT, silent + POINT]),
-            ]
-        ),
+        ((blocked - origin) * upwards).reshape(-1, 4),
         np.column_stack([places(left, low), places(right, high)]),
         ((arrows - origin) * upwards).reshape(-1, 4),
+        silent=silent,
         reach=names.reach * frame.width,
     )
     texts: list[PlacedText] = []
@@ -1158,7 +1160,7 @@ def _numbers_on(
         slope = math.radians(turn)
         # The baseline lies below the centre, across the direction of the text.
         base = (x + 0.35 * size * math.sin(slope), y + 0.35 * size * math.cos(slope))
-        reach = (abs(math.cos(slope)) * width + abs(math.sin(slope)) * size) / 2 + 2
+        reach = (abs(math.cos(slope)) * width + abs(math.sin(slope)) * size) / 2 + APART
         rise = (abs(math.sin(slope)) * width + abs(math.cos(slope)) * size) / 2 + 2
         taken.append((x - reach, y - rise, x + reach, y + rise))
         yield PlacedText((contour.text,), *base, "word", 0, turn)

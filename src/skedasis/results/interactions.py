@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._calls import checked_call
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis.errors import DataError
 from skedasis.results import operations
 from skedasis.results.described import Columns, Documented, columns_of
@@ -34,7 +34,7 @@ _NOISE = 1e-12
 """Numbers below this fraction of the largest one of their column are printed as 0."""
 
 
-DEPENDS, SHARES = ("0 depends on 1", "1 depends on 0"), ("depends_01", "depends_10")
+DEPENDS, SHARES = ("A depends on B", "B depends on A"), ("depends_01", "depends_10")
 """Titles and fields of the shares of heterogeneity."""
 
 
@@ -284,16 +284,14 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         if not np.isnan(self.h2):
             whole = "all " if self.provenance.get("exact") else ""
             of_rows = f" (H² from {whole}{self.h2_rows_text})" if self.h2_rows_text else ""
-            lines.append(
-                f"{100 * self.h2:.3g} % of the variance is no sum of effects of single features{of_rows}"
-            )
+            lines.append(f"Interactions make up {percent(self.h2)} of the variance{of_rows}")
         if self.screened:
             lines.append(f"{screened_text(self)}, a dash for the others")
         header, *pairs = self.lines()
         lines += align_columns([header, *pairs[:_PRINTED]], left=(0, 1))
         if DEPENDS[0] in header or DEPENDS[1] in header:
             lines.append(
-                f"{DEPENDS[0]}: share of the heterogeneity of feature 0 that feature 1 explains"
+                f"{DEPENDS[0]}: share of the spread of A's effect between rows that B explains"
             )
         left = len(self) - _PRINTED
         if left > 0:
@@ -306,7 +304,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         """Return the printed table: a header, then one row of formatted cells per pair, strongest first."""
         numbers = {
             "H²": "h2",
-            "H² unnormalized": "h2_unnormalized",
+            "size": "h2_unnormalized",
             "std error": "std_error",
             "ALE strength": "ale_strength",
             **dict(zip(DEPENDS, SHARES, strict=True)),
@@ -320,7 +318,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             (p.feature_0, p.feature_1, *(_number(v[i], least[k]) for k, v in known.items()))
             for i, p in enumerate(ranking)
         ]
-        return [("feature 0", "feature 1", *known), *rows]
+        return [("A", "B", *known), *rows]
 
 
 def screened_text(found: Interactions) -> str:

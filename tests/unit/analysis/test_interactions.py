@@ -258,7 +258,7 @@ def test_estimated_shares_beyond_0_and_1_are_in_the_frame_and_not_in_texts():
     assert set(cells) == {("1", "0")}
     assert repr(it).endswith("(dependence 1)>")
     page = it.explore().html
-    assert "0 depends on 1" in page
+    assert "A depends on B" in page
     assert "<td>2.42<" not in page
 
 

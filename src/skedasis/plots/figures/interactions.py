@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._arguments import check_int_or_none, shown
-from skedasis._numbers import counted, number
+from skedasis._numbers import counted, number, percent
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures.surface import colour_scale, value_text
@@ -50,6 +50,9 @@ _HEAT_LIMITS = (110.0, 400.0)
 _NETWORK_HEIGHT, _NAME_HEIGHT = 200.0, 12.0
 """Height of a network in points; and least height for each name on one side of it."""
 
+_AROUND = 1.25
+"""Half of the height of a network in units of its circle: discs at the ends have room in low figures, too."""
+
 _CLASSES = 5
 """Number of widths of lines, and of sizes of discs."""
 
@@ -63,10 +66,10 @@ _LETTERS = 20
 """Most letters of a name."""
 
 _TITLES: dict[Measure, str] = {
-    "h2_unnormalized": "H² unnormalized",
+    "h2_unnormalized": "size of the interaction",
     "h2": "H²",
     "ale_strength": "ALE interaction strength",
-    "depends": "share of heterogeneity that depends on the other feature",
+    "depends": "how much one feature changes the other's effect",
 }
 
 
@@ -144,12 +147,11 @@ def network_figure(
     marks: list[Mark] = [*_edges(lines, size, drawn, position, _unit(found, measure))]
     overall = {o.feature: o for o in found.by_feature}
     marks += _discs(names, place, overall)
-    weak = int((~drawn & (size > 1e-12 * most)).sum())
-    notes = [*_notes(found, measure, left_out)]
-    if weak:
-        notes.append(f"{counted(weak, 'line')} below {100 * _WEAK:g} % of the strongest not drawn")
+    notes = [*_notes(found, measure, left_out), "wider line: stronger interaction"]
+    if (~drawn & (size > 1e-12 * most)).any():
+        notes.append("weaker ones not drawn")
     if any(np.isfinite(o.importance) for o in overall.values()):
-        notes.append("area of discs: importance")
+        notes.append("larger disc: more important")
     # Room for names beside the circle; a panel is wider than high.
     letters = max(len(name) for name in _titles(found, names))
     wide = 1.15 + 0.055 * min(letters, _LETTERS)
@@ -159,7 +161,7 @@ def network_figure(
     ]
     main = Panel(
         PlotAxis("", None, -wide, wide, 0.0, hidden=True),
-        PlotAxis("", None, -1.18, 1.18, 0.0, hidden=True),
+        PlotAxis("", None, -_AROUND, _AROUND, 0.0, hidden=True),
         tuple(marks),
         max(_NETWORK_HEIGHT, _NAME_HEIGHT * math.ceil(len(names) / 2)),
         title=_title(found, measure),
@@ -228,7 +230,7 @@ def _notes(found: Interactions, measure: Measure, left_out: int) -> tuple[str, .
         notes += [found.h2_rows_text] if found.h2_rows_text else []
         notes += [screened_text(found)] if found.screened else []
     if not np.isnan(found.h2):
-        notes.append(f"{100 * found.h2:.3g} % of the variance is not additive")
+        notes.append(f"interactions make up {percent(found.h2)} of the variance")
     if left_out:
         notes.append(f"{counted(left_out, 'feature')} with weaker interactions not shown")
     return tuple(notes)
@@ -250,7 +252,7 @@ def _tip(found: Interactions, pair: PairInteraction) -> str:
     """Return the facts on a pair, one per line."""
     a, b = (shorten(clean(n), 60) for n in _titles(found, (pair.feature_0, pair.feature_1)))
     facts = {
-        "H² unnormalized": pair.h2_unnormalized,
+        "size of the interaction": pair.h2_unnormalized,
         "H²": pair.h2,
         "ALE strength": pair.ale_strength,
         f"{a} depends on {b}:": pair.depends_01,
@@ -264,9 +266,9 @@ def _tip(found: Interactions, pair: PairInteraction) -> str:
 def _feature_tip(found: Interactions, of: FeatureInteraction) -> str:
     facts = {
         "H² with all others": of.h2,
-        "unnormalized": of.h2_unnormalized,
+        "size of its interactions": of.h2_unnormalized,
         "importance": of.importance,
-        "heterogeneity score": of.heterogeneity_score,
+        "spread between rows (SD)": of.heterogeneity_score,
     }
     known = [f"{k} {number(v)}" for k, v in facts.items() if np.isfinite(v)]
     return "\n".join([shorten(clean(*_titles(found, [of.feature])), 60), *known])
@@ -343,8 +345,7 @@ def _names(names: Sequence[str], place: Floats) -> list[Text]:
     short = distinct_names([clean(n) for n in names], 10)
     texts: list[Text] = []
     for name, less, (x, y) in zip(full, short, place.tolist(), strict=True):
-        across: LabelSide = 0 if abs(x) < 0.05 else 1 if x > 0 else -1
-        up: LabelSide = 0 if across else 1 if y > 0 else -1
-        at = x + 0.07 * across, y + (0.04 * up)
-        texts.append(Text(*at, (name, less), "name", across=across, up=up))
+        # Beside its disc a name needs no line of its own.
+        across: LabelSide = 1 if x > -0.05 else -1
+        texts.append(Text(x + 0.1 * across, y, (name, less), "name", across=across))
     return texts

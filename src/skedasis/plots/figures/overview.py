@@ -43,6 +43,12 @@ SHORT = 22
 NAMED = 14
 """Most points with a name beside them; tooltips name the others."""
 
+FLAT = 0.25
+"""Smallest length of an axis in units of the largest point."""
+
+LEAST = 0.1
+"""Smallest part of the largest importance, or of the largest heterogeneity score, of a feature that is named."""
+
 AWAY, EACH = 0.2, 21.0
 """Largest distance of a name, as a part of the width of the panel, and the width in points for each name."""
 
@@ -118,7 +124,7 @@ def overview_figure(
     unit: str | None = None,
     confidence_level: float = 0.95,
 ) -> FigureSpec:
-    """Return the importance of features against their heterogeneity scores, on axes of the same range."""
+    """Return the importance of features against their heterogeneity scores, each axis as long as its values need."""
     known = [p for p in points if math.isfinite(p.importance + p.heterogeneity_score)]
     known.sort(key=lambda p: -p.importance)
     at = np.array([(p.importance, p.heterogeneity_score) for p in known]).reshape(-1, 2)
@@ -128,8 +134,19 @@ def overview_figure(
     lower, upper = np.moveaxis(np.array(ends).reshape(-1, 2, 2), 2, 0)
     # An interval that is much wider than all values would flatten the figure.
     high = max([0.0, *at.ravel().tolist(), *(v for end in moved.values() for v in end[:2])]) or 1.0
-    most = min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
-    x, y = (PlotAxis(label, unit, 0.0, most, 0.04) for label in (x_label, y_label))
+    to_regions = np.array([end[:2] for end in moved.values()]).reshape(-1, 2)
+    tops = np.concatenate([at, to_regions]).max(axis=0, initial=0.0)
+    most = [
+        max(
+            min(float(upper[np.isfinite(upper[:, k]), k].max(initial=top)), REACH * high),
+            FLAT * high,
+        )
+        for k, top in enumerate(tops.tolist())
+    ]
+    x, y = (
+        PlotAxis(label, unit, 0.0, end, 0.04)
+        for label, end in zip((x_label, y_label), most, strict=True)
+    )
     diagonal, level = np.array(x.limits), f"{100 * confidence_level:g} % intervals"
     cross = crosses(at, lower, upper, level)
     panel = Panel(
@@ -184,7 +201,7 @@ def _names(known: Sequence[ImportancePoint], at: Floats, cross: Segments) -> Nam
     names = distinct_names([clean(p.title) for p in known], SHORT)
     standing_out = (at / np.maximum(np.abs(at).max(axis=0, initial=0.0), 1e-300)).max(axis=1)
     first = np.argsort(-standing_out, kind="stable")
-    shown = tuple(names[i] for i in first[:NAMED])
+    shown = tuple(names[i] for i in first[:NAMED] if standing_out[i] >= LEAST)
     return Names(at[first, 0], at[first, 1], shown, ends_of(cross), AWAY, EACH)
 
 

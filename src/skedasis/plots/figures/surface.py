@@ -53,6 +53,9 @@ SEED = (8215, 4406)
 """Of the jitter, and of the sample of rows drawn as dots; with a small seed, data generated with the same one would be
 offset by their own values."""
 
+BARS = 40
+"""Bars of a histogram of the rows, or fewer for whole numbers."""
+
 APART = 0.08
 """Smallest distance between two numbers in a band, as a fraction of its width."""
 
@@ -236,10 +239,17 @@ class HeatmapAxis:
         """Return the centres of the patches."""
         return (self.edges[:-1] + self.edges[1:]) / 2
 
-    @property
-    def bars(self) -> Floats:
-        """Return the edges of a histogram of the rows."""
-        return self.edges if self.discrete else np.linspace(self.edges[0], self.edges[-1], 41)
+    def bars(self, at: Floats) -> Floats:
+        """Return the edges of a histogram of rows at these positions; each bar has equally many whole numbers."""
+        if self.discrete:
+            return self.edges
+        low, high = self.edges[[0, -1]].tolist()
+        if not (at % 1).any() and 1 <= high - low < 2**50:
+            step = math.ceil((high - low) / BARS)
+            return np.unique(
+                np.clip(np.arange(math.floor(low) - 0.5, high + step, step), low, high)
+            )
+        return np.linspace(low, high, BARS + 1)
 
     @property
     def cells(self) -> Floats:
@@ -373,8 +383,9 @@ def _rows(shown: _Map, *, dots: bool, density: bool) -> list[Mark]:
         found.append(Points(some[:, 0], some[:, 1], "row", label))
     if density:
         for k, side in enumerate(("top", "right")):
-            bars = np.histogram(at[:, k], rims[k].bars, weights=weight)[0].astype(float)
-            found.append(Margin(side, rims[k].bars, bars, "rows along each axis"))
+            edges = rims[k].bars(at[:, k])
+            bars = np.histogram(at[:, k], edges, weights=weight)[0].astype(float)
+            found.append(Margin(side, edges, bars, "rows along each axis"))
     return found
 
 
