@@ -350,6 +350,13 @@ class Change(SavedResult):
         """Return the moments of all regions together."""
         return self.moments[name].whole()
 
+    def _ends(self, level: float) -> tuple[float, float]:
+        """Return the ends of the interval of `value`; NaN where it has no error."""
+        m = self._whole(CHANGE)
+        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
+        lower, upper = t_interval(m.mean, error, df, level)
+        return float(lower[0]), float(upper[0])
+
     @checked_call
     def ranking(self) -> Ranking[ChangeRank]:
         """Return the change as the only line of a ranking, which prints as a table."""
@@ -357,31 +364,18 @@ class Change(SavedResult):
         return Ranking([ChangeRank(self.text, self.value, error, std, self.n_rows)])
 
     def _document(self, options: ExportOptions) -> Content:
-        level, m = options.confidence_level, self._whole(CHANGE)
-        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
-        lower, upper = t_interval(m.mean, error, df, level)
+        level = options.confidence_level
+        lower, upper = self._ends(level)
         ends = self.region_intervals(level) if self.rules else (np.zeros(0), np.zeros(0))
         content: Content = {
-            "change": self.text,
-            "quantity": self.quantity,
-            "unit": self.unit,
+            **content_of(self, "text as change", "quantity", "unit"),
             "moved": [_moved_document(m) for m in self.moved],
-            "value": self.value,
-            "std": self.std,
-            "error": self.std_error,
-            "df": self.df,
-            "lower": lower[0],
-            "upper": upper[0],
+            **content_of(self, "value", "std", "std_error", "df"),
+            "lower": lower,
+            "upper": upper,
             "confidence_level": level,
-            "before": self.before,
-            "after": self.after,
-            "increases": self.increases,
-            "decreases": self.decreases,
-            "already": self.already,
-            "rows": self.n_rows,
-            "missing": self.missing,
-            "outside": self.outside,
-            "regions_by": self.regions_by,
+            **content_of(self, "before", "after", "increases", "decreases", "already"),
+            **content_of(self, "n_rows as rows", "missing", "outside", "regions_by"),
             "regions": [
                 replace(line, lower=float(low), upper=float(high))
                 for line, low, high in zip(self.by, *ends, strict=True)
@@ -429,11 +423,7 @@ class Change(SavedResult):
         return {
             "row": kept.row,
             "x": [m.column(x) for m, x in zip(self.moved, kept.x, strict=True)],
-            "before": kept.before,
-            "change": kept.change,
-            "region": kept.region,
-            "weight": kept.weight,
-            "exact": kept.exact,
+            **content_of(kept, "before", "change", "region", "weight", "exact"),
         }
 
     @checked_call
@@ -651,18 +641,15 @@ class Change(SavedResult):
                     "Name them: sd.what_if(..., by='column')",
                 )
             return {**columns_of(ChangeRegion, self.by)}
-        m = self._whole(CHANGE)
-        lower, upper = t_interval(
-            m.mean, m.mean_error(1, self.weight_kind), _df(m, self.weight_kind), 0.95
-        )
+        lower, upper = self._ends(0.95)
         numbers_of_all: dict[str, float] = {
             "rows": self.n_rows,
             "value": self.value,
             "std": self.std,
             "std_error": self.std_error,
             "df": self.df,
-            "lower": float(lower[0]),
-            "upper": float(upper[0]),
+            "lower": lower,
+            "upper": upper,
             "before": self.before,
             "after": self.after,
             "increases": self.increases,

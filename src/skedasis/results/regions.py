@@ -888,20 +888,15 @@ class Regions(SavedResult, Sequence[Effect]):
 
     def _split_columns(self) -> TableColumns:
         found = [(n, n.split) for n in self.nodes if n.split is not None]
-        numbers: dict[str, Callable[[Split], float]] = {
-            "p_value": lambda s: s.p_value,
-            "share": lambda s: s.share,
-            "share_error": lambda s: s.share_error,
-            "stability": lambda s: s.stability,
-        }
+        numbers = "p_value", "share", "share_error", "stability"
         return {
             "depth": np.array([n.depth for n, _ in found], dtype=np.int64),
             "rule": _texts(n.rule for n, _ in found),
             "feature": _texts(s.feature for _, s in found),
             "condition": _texts(s.conditions[0].text if s.conditions else "" for _, s in found),
             **{
-                name: np.array([of(s) for _, s in found], dtype=float)
-                for name, of in numbers.items()
+                name: np.array([vars(s)[name] for _, s in found], dtype=float)
+                for name in numbers
             },
             "another": _texts(s.another for _, s in found),
             "rows": np.array([s.rows for _, s in found], dtype=np.int64),
