@@ -22,14 +22,29 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
         if member.is_alias and re.match(r"skedasis\.[a-z]", member.target_path):
             found.set_member(name, with_inherited_members(member.final_target))
     for module in package["cli"].modules.values():
-        for name, options in module.classes.items():
-            if name.endswith("Options"):  # a dataclass: a command's options, with those it inherits
-                fields = griffe.Module(name)
-                for option, field in options.all_members.items():
-                    if option != "__init__":
-                        fields.set_member(option, field.final_target if field.is_alias else field)
-                found.set_member(name, fields)
+        for name in module.functions:
+            of = f"{name.title().replace('_', '')}Options"
+            if of in module.classes:  # a dataclass: a command's options, with those it inherits
+                fields = griffe.Module(of)
+                for option, member in module.classes[of].all_members.items():
+                    field = member.final_target if member.is_alias else member
+                    if field.is_attribute:
+                        value = default_of(field.value, package)
+                        fields.set_member(option, griffe.Attribute(option, value=value))
+                found.set_member(of, fields)
     return found
+
+
+def default_of(value: object, package: griffe.Object | griffe.Alias) -> str:
+    """Return the default of a field as text: that of a function that makes fields, else the value itself."""
+    made = str(value.function) if isinstance(value, griffe.ExprCall) else ""
+    if made == "shared":  # with an option of the library's functions
+        shared = package["engine.options.ExplainOptions"].members
+        return default_of(shared[str(value.arguments[0]).strip("'\"")].value, package)
+    if made not in ("option", "column", "argument", "field"):
+        return str(value)
+    defaults = (str(a.value) for a in value.arguments if getattr(a, "name", "") == "default")
+    return next(defaults, "None")
 
 
 def with_inherited_members(target: griffe.Object) -> griffe.Object:
@@ -79,7 +94,7 @@ def package(folder, effect, option):
         "skedasis/results/__init__.py": "",
         "skedasis/results/effect.py": effect,
         "skedasis/cli/__init__.py": "",
-        "skedasis/cli/app.py": f"class InfoOptions:\n    {option}\ndef helper({option}): ...",
+        "skedasis/cli/app.py": f"class InfoOptions:\n    {option}\ndef info(opts: InfoOptions): ...",
     }
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import typer
@@ -20,8 +20,8 @@ from rich.table import Table as Lines
 import skedasis as sd
 from skedasis import __version__
 from skedasis._types import Values
-from skedasis.cli import completion, explain, interactions, options, regions, runtime, what_if
-from skedasis.cli.options import CommandSpec, OutputOptions
+from skedasis.cli import completion, explain, interactions, regions, runtime, what_if
+from skedasis.cli.options import OutputOptions, add, argument, column, option
 from skedasis.cli.output import Document, Screen, Terminal, check_out, write_csv
 from skedasis.errors import DataError, nearest
 
@@ -149,30 +149,18 @@ def _package_version(name: str) -> str | None:
 class DatasetsOptions(OutputOptions):
     """The options of `skedasis datasets`."""
 
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            show_default=False,
-            help="Name of a data set. By default all are listed.",
-            autocompletion=completion.datasets,
-        ),
-    ] = None
-    out: Annotated[
-        Path | None,
-        options.option("Write the data set to a CSV file.", "--out", "-o", metavar="FILE"),
-    ] = None
-    sample: Annotated[
-        int | None,
-        options.option(
-            f"Number of rows. By default all; {SYNTHETIC_ROWS:,} for synthetic data sets.",
-            metavar="N",
-            least=1,
-        ),
-    ] = None
-    random_state: Annotated[
-        int, options.option("Random seed of the sample.", metavar="N", least=0)
-    ] = 0
+    panel: ClassVar[str | None] = None
+
+    name: str | None = argument(
+        "Name of a data set. By default all are listed.", "NAME", completion.datasets
+    )
+    out: Path | None = option("Write the data set to a CSV file.", "--out", "-o", metavar="FILE")
+    sample: int | None = option(
+        f"Number of rows. By default all; {SYNTHETIC_ROWS:,} for synthetic data sets.",
+        metavar="N",
+        least=1,
+    )
+    random_state: int = option("Random seed of the sample.", metavar="N", default=0, least=0)
 
 
 def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
@@ -290,37 +278,24 @@ skedasis demo --data houses.csv --target sold --class yes --random-state 1
 class DemoOptions(OutputOptions):
     """The options of `skedasis demo`."""
 
-    data: Annotated[
-        str | None,
-        options.option("Your own data file: CSV, Parquet or Feather.", metavar="FILE"),
-    ] = None
-    target: Annotated[
-        str | None,
-        options.column("Name of the column to predict."),
-    ] = None
-    out: Annotated[Path, options.option("Output folder.", "--out", "-o", metavar="FOLDER")] = Path(
-        "skedasis-demo"
+    panel: ClassVar[str | None] = None
+
+    data: str | None = option("Your own data file: CSV, Parquet or Feather.", metavar="FILE")
+    target: str | None = column("Name of the column to predict.")
+    out: Path = option(
+        "Output folder.", "--out", "-o", metavar="FOLDER", default=Path("skedasis-demo")
     )
-    class_: Annotated[
-        str | None,
-        options.option("Class whose probability is explained.", "--class", metavar="CLASS"),
-    ] = None
-    sample: Annotated[
-        int | None,
-        options.option(
-            "Number of rows to explain, sampled at random. By default all.",
-            "--sample",
-            "--rows",
-            metavar="N",
-            least=1,
-        ),
-    ] = None
-    random_state: Annotated[
-        int,
-        options.option(
-            "Random seed of the split, the models and the samples.", metavar="N", least=0
-        ),
-    ] = 0
+    class_: str | None = option("Class whose probability is explained.", "--class", metavar="CLASS")
+    sample: int | None = option(
+        "Number of rows to explain, sampled at random. By default all.",
+        "--sample",
+        "--rows",
+        metavar="N",
+        least=1,
+    )
+    random_state: int = option(
+        "Random seed of the split, the models and the samples.", metavar="N", default=0, least=0
+    )
 
 
 def demo(opts: DemoOptions, terminal: Terminal) -> Document:
@@ -367,7 +342,7 @@ def _print_version(wanted: bool) -> None:
 def skedasis(
     debug: Annotated[
         bool,
-        options.option("Show the traceback of errors. Works with every command.", runtime.DEBUG),
+        typer.Option(runtime.DEBUG, help="Show the traceback of errors. Works with every command."),
     ] = False,
     version: Annotated[
         bool,
@@ -379,28 +354,15 @@ def skedasis(
     """Accept the options that all commands share."""
 
 
-options.add(app, "demo", CommandSpec(DemoOptions, demo), EXAMPLES)
-options.add(
-    app, "report", CommandSpec(explain.ReportOptions, explain.report), explain.REPORT_EXAMPLES
-)
-options.add(
-    app, "effect", CommandSpec(explain.EffectOptions, explain.effect), explain.EFFECT_EXAMPLES
-)
-options.add(
-    app,
-    "importance",
-    CommandSpec(explain.ImportanceOptions, explain.importance),
-    explain.IMPORTANCE_EXAMPLES,
-)
-options.add(
-    app, "regions", CommandSpec(regions.RegionsOptions, regions.regions), regions.REGIONS_EXAMPLES
-)
-options.add(
-    app,
-    "interactions",
-    CommandSpec(interactions.InteractionsOptions, interactions.interactions),
-    interactions.INTERACTIONS_EXAMPLES,
-)
-options.add(app, "what-if", CommandSpec(what_if.WhatIfOptions, what_if.what_if), what_if.EXAMPLES)
-options.add(app, "datasets", CommandSpec(DatasetsOptions, datasets), DATASETS_EXAMPLES)
-options.add(app, "info", CommandSpec(InfoOptions, info), INFO_EXAMPLES)
+for _name, _do, _examples in (
+    ("demo", demo, EXAMPLES),
+    ("report", explain.report, explain.REPORT_EXAMPLES),
+    ("effect", explain.effect, explain.EFFECT_EXAMPLES),
+    ("importance", explain.importance, explain.IMPORTANCE_EXAMPLES),
+    ("regions", regions.regions, regions.REGIONS_EXAMPLES),
+    ("interactions", interactions.interactions, interactions.INTERACTIONS_EXAMPLES),
+    ("what-if", what_if.what_if, what_if.EXAMPLES),
+    ("datasets", datasets, DATASETS_EXAMPLES),
+    ("info", info, INFO_EXAMPLES),
+):
+    add(app, _name, _do, _examples)

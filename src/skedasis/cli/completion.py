@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import typer
 
 import skedasis as sd
-from skedasis.registry import QUANTITIES, Registered, methods_that
+from skedasis.registry import QUANTITIES, methods_that
 
 BOTH = "both"
 """The quantity of `skedasis importance` that is two: their diagnosis."""
@@ -22,14 +22,18 @@ _PLAIN = re.compile(r"[\w .,+@%=-]+\Z")
 """Names without special characters of a shell: other names of an untrusted file are not offered."""
 
 
-def methods(incomplete: str) -> list[tuple[str, str]]:
-    """Complete methods."""
-    return _completed(methods_that(lambda m: not m.importance), incomplete)
+def offering(
+    names: Callable[[], Mapping[str, str] | Iterable[str]],
+) -> Callable[[str], list[tuple[str, str]] | list[str]]:
+    """Return a function that completes names, with what they mean where that is known."""
 
+    def complete(incomplete: str) -> list[tuple[str, str]] | list[str]:
+        known = names()
+        if isinstance(known, Mapping):
+            return [(name, text) for name, text in known.items() if name.startswith(incomplete)]
+        return [name for name in known if name.startswith(incomplete)]
 
-def quantities(incomplete: str) -> list[tuple[str, str]]:
-    """Complete quantities that have effects."""
-    return _completed(QUANTITIES, incomplete)
+    return complete
 
 
 def measured() -> dict[str, str]:
@@ -38,34 +42,29 @@ def measured() -> dict[str, str]:
     return {BOTH: "likelihood and entropy, with a verdict", **some}
 
 
-def importances(incomplete: str) -> list[tuple[str, str]]:
-    """Complete quantities that have importances."""
-    return _beginning(measured().items(), incomplete)
+def _methods() -> dict[str, str]:
+    return {name: entry.words for name, entry in methods_that(lambda m: not m.importance).items()}
 
 
-def losses(incomplete: str) -> list[str]:
-    """Complete losses."""
-    return [name for name in LOSSES if name.startswith(incomplete)]
-
-
-def inverses(incomplete: str) -> list[str]:
-    """Complete names of functions of predictions."""
+def _inverses() -> Iterable[str]:
     from skedasis.quantities.inverse import KNOWN
 
-    return [name for name in KNOWN if name.startswith(incomplete)]
+    return KNOWN
 
 
-def checks(incomplete: str) -> list[tuple[str, str]]:
-    """Complete codes of reliability checks."""
+def _checks() -> dict[str, str]:
     from skedasis.results.checks.check import CODES
 
-    return _beginning(((code, info.meaning) for code, info in CODES.items()), incomplete)
+    return {code: info.meaning for code, info in CODES.items()}
 
 
-def datasets(incomplete: str) -> list[str]:
-    """Complete data sets."""
-    known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
-    return [name for name in known if name.startswith(incomplete)]
+methods = offering(_methods)
+quantities = offering(lambda: {name: entry.words for name, entry in QUANTITIES.items()})
+importances = offering(measured)
+losses = offering(lambda: LOSSES)
+inverses = offering(_inverses)
+checks = offering(_checks)
+datasets = offering(lambda: ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC))
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -126,11 +125,3 @@ def _columns(ctx: typer.Context) -> list[str]:
     from skedasis.data.readers import header
 
     return [name for name in header(data) if _PLAIN.match(name)]
-
-
-def _completed(known: Mapping[str, Registered], incomplete: str) -> list[tuple[str, str]]:
-    return _beginning(((name, entry.words) for name, entry in known.items()), incomplete)
-
-
-def _beginning(known: Iterable[tuple[str, str]], incomplete: str) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in known if name.startswith(incomplete)]

@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, cast, get_args
 
 import skedasis as sd
 from skedasis._arguments import check_option
 from skedasis._types import Values
-from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.completion import BOTH, LOSSES, importances, losses, measured
-from skedasis.cli.inputs import Opened
-from skedasis.cli.options import CommandOptions, FeatureOptions
-from skedasis.cli.output import Document, Out, Terminal
-from skedasis.engine.options import SCORE_ROWS
+from skedasis.cli import choices, completion, inputs, output
+from skedasis.cli.completion import BOTH, LOSSES, measured
+from skedasis.cli.options import FeatureOptions, MethodOptions, column, option, shared
+from skedasis.cli.output import Document, Terminal
+from skedasis.cli.session import Session
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
-from skedasis.registry import QUANTITIES, methods_that
+from skedasis.quantities.inverse import as_inverse
+from skedasis.registry import QUANTITIES
 from skedasis.results.keywords import CurveScale
 
 if TYPE_CHECKING:
     from skedasis.report.report import Report
     from skedasis.results.contrast import Contrast
+    from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
+    from skedasis.results.importance import Importance
 
 
 # ---------------------------------------------------------------------------------------- effect
@@ -55,77 +57,65 @@ skedasis effect my:clf houses.csv age --quantity entropy --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class EffectOptions(FeatureOptions, CommandOptions):
+class EffectOptions(MethodOptions):
     """The options of `skedasis effect`."""
 
-    out: Out = None
-    method: Annotated[
-        str | None,
-        options.option(
-            f"Method: {', '.join(methods_that(lambda m: not m.importance))}. By default rhale, or ale for two "
-            "features and for levels without an order.",
-            metavar="NAME",
-            complete=completion.methods,
-        ),
-    ] = None
-    bins: options.BinCount = None
-    with_: Annotated[
-        str | None,
-        options.column("Second feature, to explain the interaction of two features.", "--with"),
-    ] = None
-    contrast: Annotated[
-        str | None,
-        options.option(
-            "Two values of the feature: also print the change of the effect from the first to the second, with "
-            "its 95 % interval.",
-            metavar="FROM,TO",
-        ),
-    ] = None
-    quantity: options.QuantityName = None
-    loss: options.LossOption = None
-    heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
-    curves: options.CurveRows = 0
+    panel: ClassVar[str | None] = None
+    compares: ClassVar[bool] = True
+
+    with_: str | None = column(
+        "Second feature, to explain the interaction of two features.", "--with"
+    )
+    contrast: str | None = option(
+        "Two values of the feature: also print the change of the effect from the first to the second, with "
+        "its 95 % interval.",
+        metavar="FROM,TO",
+    )
+    heterogeneity_rows: int = shared("heterogeneity_rows", 0)
+    curves: int = shared("curves", 0)
+
+    def check(self, named: Sequence[str]) -> None:
+        """Check the options before any file is read."""
+        super().check(named)
+        if not named:
+            fix = "Run skedasis effect MODEL DATA FEATURE; '*' explains all columns"
+            raise DataError("FEATURE", "none", "a column to explain", fix)
+        if self.with_ is not None:
+            _check_pair(named)
+        if self.contrast is None:
+            return
+        if len(choices.listed(self.contrast, "--contrast")) != 2:
+            fix = "Write for example --contrast 30,50"
+            raise DataError("--contrast", repr(self.contrast), "two values, FROM,TO", fix)
+        if self.with_ is not None or len(named) > 1:
+            got = "--with" if self.with_ is not None else f"{len(named)} features"
+            raise DataError("--contrast", got, "one feature", "Explain one feature at a time")
 
 
 def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     """Explain features, or the interaction of two: print the numbers, and write a figure or the numbers to a file."""
-    if opts.method is not None:
-        inputs.method_of(opts.method, opts.bins)
-    models, path, more = opts.assigned("effect")
-    output.check_out(opts.out, [path, *models])
-    named = inputs.named_features(opts, more)
-    labelled = _check(opts, named)
-    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
-    columns = files.columns
-    wanted: list[Any] = columns.find_all(named, "--feature")
+    s = Session.open(opts, terminal, "effect")
+    wanted: list[Any] = s.features
     if opts.with_ is not None:
         _check_pair(wanted)
-        wanted = [(wanted[0], columns.find(opts.with_, "--with"))]
-    quantity = inputs.quantity_of(files.model, opts.class_, opts.quantity, opts.loss, opts.inverse)
+        wanted = [(wanted[0], s.columns.find(opts.with_, "--with"))]
+    quantity, keywords = s.quantity, s.keywords
     results: list[tuple[Document, Any]] = []
     for one in wanted:
-        keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
-        name = opts.method or inputs.usual_method(columns.features(one))
-        found = sd.explain(
-            quantity,
-            files.data,
-            one,
-            method=inputs.method_of(name, opts.bins),
-            heterogeneity_rows=opts.heterogeneity_rows,
-            curves=opts.curves,
-            **files.keywords(opts),
-        )
+        keys = {"feature": s.columns.name(one)} if len(wanted) > 1 else {}
+        method = opts.method_for(choices.usual_method(s.columns.features(one)))
+        found = sd.explain(quantity, s.data, one, method=method, **keywords)
         results += [({**keys, **label}, part) for label, part in output.by_class(found)]
     changes = _contrasts(opts.contrast, [part for _, part in results])
-    found = output.output_results(results, opts.out, terminal, [path, *models])
+    document = s.finish(results)
     if len(wanted) > 1:
         terminal.lines(_rankings(results))
     if not changes:
-        return {"rows": files.rows.counts, **found}
+        return document
     terminal.lines(["", *(line for change in changes for line in str(change).splitlines())])
     table = sd.Contrasts(tuple(changes)).table()
     contrasts = {name: output.jsonable(column) for name, column in table.items()}
-    return {"rows": files.rows.counts, **found, "contrasts": contrasts}
+    return {**document, "contrasts": contrasts}
 
 
 def _check_pair(features: Sequence[object]) -> None:
@@ -136,13 +126,13 @@ def _check_pair(features: Sequence[object]) -> None:
 
 
 def _rankings(results: Sequence[tuple[Document, Effect]]) -> Iterator[str]:
-    """Yield the lines of the ranking of several features, for each class."""
-    by_class: dict[object, dict[str, Effect]] = {}
+    """Yield the lines of the ranking of several features, for each model and class."""
+    ranked: dict[str, dict[str, Effect]] = {}
     for keys, effect in results:
-        by_class.setdefault(keys.get("class"), {})[effect.feature] = effect
-    for label, effects in by_class.items():
-        yield ""
-        yield from [] if label is None else [f"class {label}"]
+        said = ", ".join(f"{what} {label}" for what, label in keys.items() if what != "feature")
+        ranked.setdefault(said, {})[effect.feature] = effect
+    for said, effects in ranked.items():
+        yield from ["", said] if said else [""]
         yield from str(sd.Effects(effects)).splitlines()
 
 
@@ -150,7 +140,7 @@ def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:
     """Return the change of each effect between the two values of ``--contrast``."""
     if wanted is None:
         return []
-    a, b = inputs.listed(wanted, "--contrast")
+    a, b = choices.listed(wanted, "--contrast")
     return [effect.contrast(_point(effect, a), _point(effect, b)) for effect in effects]
 
 
@@ -164,24 +154,6 @@ def _point(effect: Effect, text: str) -> str | float:
         return float(text)
     except ValueError:
         return text  # the contrast says what it expects
-
-
-def _check(opts: EffectOptions, named: list[str]) -> bool:
-    """Check the options before any file is read; return whether the quantity needs labels."""
-    if not named:
-        fix = "Run skedasis effect MODEL DATA FEATURE; '*' explains all columns"
-        raise DataError("FEATURE", "none", "a column to explain", fix)
-    if opts.with_ is not None:
-        _check_pair(named)
-    if opts.contrast is not None:
-        values = inputs.listed(opts.contrast, "--contrast")
-        if len(values) != 2:
-            fix = "Write for example --contrast 30,50"
-            raise DataError("--contrast", repr(opts.contrast), "two values, FROM,TO", fix)
-        if opts.with_ is not None or len(named) > 1:
-            got = "--with" if opts.with_ is not None else f"{len(named)} features"
-            raise DataError("--contrast", got, "one feature", "Explain one feature at a time")
-    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
 
 
 # ------------------------------------------------------------------------------------ importance
@@ -216,71 +188,63 @@ skedasis importance my:clf houses.csv --target sold --json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOptions(FeatureOptions, CommandOptions):
+class ImportanceOptions(FeatureOptions):
     """The options of `skedasis importance`."""
 
-    out: Out = None
-    quantity: Annotated[
-        str | None,
-        options.option(
-            f"Quantity whose increase is measured: {', '.join(measured())}. By default both (likelihood and "
-            "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
-            metavar="NAME",
-            complete=importances,
-        ),
-    ] = None
-    loss: Annotated[
-        str | None,
-        options.option(
-            f"Loss: {', '.join(LOSSES)}. By default squared_error, or zero_one for classes.",
-            metavar="NAME",
-            complete=losses,
-        ),
-    ] = None
-    n_repeats: Annotated[
-        int, options.option("Number of permutations of each feature.", metavar="N", least=1)
-    ] = 10
-    conditional: Annotated[
-        bool,
-        options.option(
-            "Permute values only between rows that are similar in the other features; for likelihood and loss.",
-            "--conditional",
-        ),
-    ] = False
-    rows: Annotated[
-        int | None,
-        options.option(
-            "Number of rows whose values are permuted, sampled at random. By default all.",
-            metavar="N",
-            least=1,
-        ),
-    ] = None
+    panel: ClassVar[str | None] = None
 
+    quantity: str | None = option(
+        f"Quantity whose increase is measured: {', '.join(measured())}. By default both (likelihood and "
+        "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
+        metavar="NAME",
+        complete=completion.importances,
+    )
+    loss: str | None = option(
+        f"Loss: {', '.join(LOSSES)}. By default squared_error, or zero_one for classes.",
+        metavar="NAME",
+        complete=completion.losses,
+    )
+    n_repeats: int = option(
+        "Number of permutations of each feature.", metavar="N", default=10, least=1
+    )
+    conditional: bool = option(
+        "Permute values only between rows that are similar in the other features; for likelihood and loss.",
+        "--conditional",
+        default=False,
+    )
+    rows: int | None = option(
+        "Number of rows whose values are permuted, sampled at random. By default all.",
+        metavar="N",
+        least=1,
+    )
 
-def _check_importance(opts: ImportanceOptions, named: Sequence[str]) -> None:
-    """Raise `DataError` for options that exclude each other."""
+    def check(self, named: Sequence[str]) -> None:
+        """Raise `DataError` for options that exclude each other."""
+        if self.inverse is not None:
+            as_inverse(self.inverse, "--inverse")
+            if self.quantity not in (None, "loss", "prediction"):
+                raise self.only_with("--inverse", ("loss", "prediction"))
+        if self.quantity is not None and self.quantity not in measured():
+            known = f"one of {', '.join(measured())}"
+            raise DataError("--quantity", repr(self.quantity), known, "Choose one of these")
+        if self.class_ is not None and self.quantity != "prediction":
+            fix = "Add --quantity prediction, or leave --class out"
+            raise self.only_with("--class", ("prediction",), fix)
+        if self.loss is not None and self.quantity not in (None, "loss"):
+            raise self.only_with("--loss", ("loss",), "Leave --quantity out")
+        labelled = self.quantity in QUANTITIES and QUANTITIES[self.quantity].labelled
+        if self.conditional and self.quantity is not None and not labelled:
+            # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
+            fix = "Leave --conditional out"
+            raise self.only_with("--conditional", ("likelihood", "loss"), fix)
+        if named and self.quantity == BOTH:
+            # The diagnosis needs all features to find those that share information.
+            fix = "Choose one of these, or name no feature"
+            raise self.only_with("FEATURE", ("likelihood", "entropy"), fix)
 
-    def refuse(option: str, expected: str, fix: str) -> None:
-        got = "no --quantity" if opts.quantity is None else f"--quantity {opts.quantity}"
-        raise DataError(option, got, f"--quantity {expected}", fix)
-
-    inputs.kind_of(None, None, None, opts.inverse)
-    if opts.inverse is not None and opts.quantity not in (None, "loss", "prediction"):
-        refuse("--inverse", "loss or prediction", "Leave one of them out")
-    if opts.quantity is not None and opts.quantity not in measured():
-        known = ", ".join(measured())
-        raise DataError("--quantity", repr(opts.quantity), f"one of {known}", "Choose one of these")
-    if opts.class_ is not None and opts.quantity != "prediction":
-        refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
-    if opts.loss is not None and opts.quantity not in (None, "loss"):
-        refuse("--loss", "loss", "Leave --quantity out")
-    labelled = opts.quantity in QUANTITIES and QUANTITIES[opts.quantity].labelled
-    if opts.conditional and opts.quantity is not None and not labelled:
-        # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
-        refuse("--conditional", "likelihood or loss", "Leave --conditional out")
-    if named and opts.quantity == BOTH:
-        # The diagnosis needs all features to find those that share information.
-        refuse("FEATURE", "likelihood or entropy", "Choose one of these, or name no feature")
+    def needs_labels(self) -> bool:
+        """Return whether the quantity needs labels; whether there are some is known with the model."""
+        return self.quantity is None or _needs_labels(self.quantity)
 
 
 def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
@@ -289,36 +253,26 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     Use rows that the model was not trained on.
     On training rows of an overfitted model, even noise appears important.
     """
-    models, path, more = opts.assigned("importance")
-    named = inputs.named_features(opts, more)
-    _check_importance(opts, named)
-    output.check_out(opts.out, [path, *models])
-    labelled = opts.quantity is None or _needs_labels(opts.quantity)
-    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
-    files = replace(files, labels=files.rows.labels)
-    opts = _resolve(opts, named, files, terminal)
-    found = _compute(opts, named, files)
-    written = output.output_results(output.by_class(found), opts.out, terminal, [path, *models])
-    return {"rows": files.rows.counts, **written}
+    s = Session.open(opts, terminal, "importance")
+    s = replace(s, opts=_resolve(s), labels=s.rows.labels)
+    return s.finish(output.by_class(_compute(s)))
 
 
-def _resolve(
-    opts: ImportanceOptions, named: Sequence[str], files: Opened, terminal: Terminal
-) -> ImportanceOptions:
+def _resolve(s: Session[ImportanceOptions]) -> ImportanceOptions:
     """Choose the quantity and the loss if the options leave them open, and print the choice."""
-    model, labels = files.model, inputs.some_labels(files.rows)
+    opts, labels = s.opts, inputs.some_labels(s.rows)
     if opts.quantity is None:
         open_ = opts.loss is None and opts.inverse is None
-        predictive = open_ and _is_predictive(files)
-        usual = "likelihood" if opts.conditional or named else BOTH
+        predictive = open_ and _is_predictive(s)
+        usual = "likelihood" if opts.conditional or s.named else BOTH
         opts = replace(opts, quantity=usual if predictive else "loss")
         if not predictive and opts.loss is None:
-            opts = replace(opts, loss=_usual_loss(model, labels))
-            why = f"{title(model)} has no predictive distribution"
+            opts = replace(opts, loss=_usual_loss(s.model, labels))
+            why = f"{title(s.model)} has no predictive distribution"
             why = why if open_ else "--inverse applies to predictions"
-            terminal.say(f"loss      {opts.loss}, because {why}")
+            s.terminal.say(f"loss      {opts.loss}, because {why}")
     if opts.quantity == "loss" and opts.loss is None:
-        opts = replace(opts, loss=_usual_loss(model, labels))
+        opts = replace(opts, loss=_usual_loss(s.model, labels))
     if opts.quantity is not None and _needs_labels(opts.quantity) and labels is None:
         raise DataError(
             "--target",
@@ -329,17 +283,17 @@ def _resolve(
     return opts
 
 
-def _is_predictive(files: Opened) -> bool:
+def _is_predictive(s: Session[ImportanceOptions]) -> bool:
     """Return whether a model has a predictive distribution. A function is evaluated at two rows to find out."""
     from skedasis.quantities.uncertainty import entropy
 
     try:
-        certain = entropy(files.model)
+        certain = entropy(s.model)
     except UnsupportedError:
         return False
-    if hasattr(files.model, "predict"):
+    if hasattr(s.model, "predict"):
         return True
-    table = files.columns.table
+    table = s.columns.table
     two = list(range(min(2, len(table))))
     try:
         certain.at(table.take(two).data)  # type: ignore[arg-type]
@@ -353,31 +307,29 @@ def _usual_loss(model: object, labels: Values | None) -> str:
     return "zero_one" if is_classifier(model) or text else "squared_error"
 
 
-def _compute(opts: ImportanceOptions, named: Sequence[str], files: Opened) -> Any:
+def _compute(s: Session[ImportanceOptions]) -> Importance | Diagnosis:
     """Compute the importances or the diagnosis."""
-    keywords = files.keywords(opts)
+    opts = s.opts
     if opts.quantity != BOTH:
-        kind = None if opts.quantity == "prediction" else opts.quantity
-        quantity = inputs.quantity_of(files.model, opts.class_, kind, opts.loss, opts.inverse)
-        wanted = files.columns.find_all(named, "FEATURE") or None
+        of = replace(opts, quantity=None) if opts.quantity == "prediction" else opts
+        wanted = s.columns.find_all(s.named, "FEATURE") or None
         method = sd.PFI(
             n_repeats=opts.n_repeats, max_samples=opts.rows, conditional=opts.conditional
         )
-        return sd.explain(quantity, files.data, wanted, method=method, **keywords)
+        return sd.explain(of.quantity_of(s.model), s.data, wanted, method=method, **s.keywords)
     usual, least = _FOREST_ROWS
     return sd.diagnose(
-        files.model,
-        files.data,
+        s.model,
+        s.data,
         n_repeats=opts.n_repeats,
         max_samples=opts.rows,
         dependence_rows=usual if opts.rows is None else min(usual, max(least, opts.rows)),
-        **keywords,
+        **s.keywords,
     )
 
 
 # ---------------------------------------------------------------------------------------- report
 PAGES = (".html", ".htm")
-PAGE_PANEL = "Page"
 
 
 NUMBERS = ("importance", "heterogeneity_score", "heterogeneity_score_error")
@@ -404,107 +356,69 @@ skedasis report my:model houses.csv age --json-file numbers.json
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelsOptions(CommandOptions):
-    """The arguments and options of a command that explains several models."""
+class PageOptions:
+    """What a page has."""
 
-    model: Annotated[  # type: ignore[assignment] - several instead of one
-        list[str] | None,
-        options.option(
-            "Same as MODEL; may be repeated.", metavar="MODEL", panel=options.MODEL_PANEL
-        ),
-    ] = None
+    panel: ClassVar[str | None] = "Page"
+
+    title: str | None = option("Title of the page.", metavar="TEXT")
+    pairs: int = option(
+        "Show at most this many pairs of features, the strongest ones.",
+        metavar="N",
+        default=4,
+        least=0,
+    )
+    rows: str | None = option(
+        "Show where these rows stand on every curve: their numbers in the file, the first one is 0.",
+        metavar="N,N",
+    )
+    no_rows: bool = option("Show no curves and values of single rows.", "--no-rows", default=False)
+    uncertainty: bool = option(
+        "Explain the predictive uncertainty of models that have a predictive distribution.",
+        default=True,
+    )
+    regions: bool = option("Search for regions of the data in which effects differ.", default=True)
+    by: str | None = column("Take the values of this column as regions, instead of a search.")
+    max_seconds: float | None = option(
+        "Leave out what is least needed if the models need longer.", metavar="SECONDS"
+    )
+    ignore_check: list[str] | None = option(
+        "Leave out the findings of a check, by its code such as few_rows; may be repeated.",
+        metavar="CODE",
+        complete=completion.checks,
+    )
+    scale: str = option(
+        "Draw curves at the height of predictions (prediction), or around zero (difference).",
+        metavar="NAME",
+        default="prediction",
+    )
+    json_file: Path | None = option(
+        "Write the numbers and texts of the page to this .json file, too.", metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions(FeatureOptions, ModelsOptions):
+class ReportOptions(PageOptions, FeatureOptions):
     """The options of `skedasis report`."""
 
-    out: Annotated[Path, options.option("Output file.", "--out", "-o", metavar="FILE")] = Path(
-        "report.html"
-    )
-    title: Annotated[
-        str | None,
-        options.option("Title of the page.", metavar="TEXT", panel=PAGE_PANEL),
-    ] = None
-    quantity: options.QuantityName = None
-    loss: options.LossOption = None
-    pairs: Annotated[
-        int,
-        options.option(
-            "Show at most this many pairs of features, the strongest ones.",
-            metavar="N",
-            least=0,
-            panel=PAGE_PANEL,
-        ),
-    ] = 4
-    rows: Annotated[
-        str | None,
-        options.option(
-            "Show where these rows stand on every curve: their numbers in the file, the first one is 0.",
-            metavar="N,N",
-            panel=PAGE_PANEL,
-        ),
-    ] = None
-    no_rows: Annotated[
-        bool,
-        options.option("Show no curves and values of single rows.", "--no-rows", panel=PAGE_PANEL),
-    ] = False
-    uncertainty: Annotated[
-        bool,
-        options.option(
-            "Explain the predictive uncertainty of models that have a predictive distribution.",
-            "--uncertainty/--no-uncertainty",
-            panel=PAGE_PANEL,
-        ),
-    ] = True
-    regions: Annotated[
-        bool,
-        options.option(
-            "Search for regions of the data in which effects differ.",
-            "--regions/--no-regions",
-            panel=PAGE_PANEL,
-        ),
-    ] = True
-    by: Annotated[
-        str | None,
-        options.column(
-            "Take the values of this column as regions, instead of a search.", panel=PAGE_PANEL
-        ),
-    ] = None
-    max_seconds: Annotated[
-        float | None,
-        options.option(
-            "Leave out what is least needed if the models need longer.",
-            metavar="SECONDS",
-            panel=PAGE_PANEL,
-        ),
-    ] = None
-    ignore_check: Annotated[
-        list[str] | None,
-        options.option(
-            "Leave out the findings of a check, by its code such as few_rows; may be repeated.",
-            metavar="CODE",
-            complete=completion.checks,
-            panel=PAGE_PANEL,
-        ),
-    ] = None
-    scale: Annotated[
-        str,
-        options.option(
-            "Draw curves at the height of predictions (prediction), or around zero (difference).",
-            metavar="NAME",
-            panel=PAGE_PANEL,
-        ),
-    ] = "prediction"
-    json_file: Annotated[
-        Path | None,
-        options.option(
-            "Write the numbers and texts of the page to this .json file, too.",
-            metavar="FILE",
-            panel=PAGE_PANEL,
-        ),
-    ] = None
-    heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
+    panel: ClassVar[str | None] = None
+    compares: ClassVar[bool] = True
+
+    out: Path = option("Output file.", "--out", "-o", metavar="FILE", default=Path("report.html"))
+    heterogeneity_rows: int = shared("heterogeneity_rows", 0)
+
+    def outputs(self) -> list[tuple[Path | None, Sequence[str], str]]:
+        """Return the files that are written."""
+        return [(self.out, PAGES, "--out"), (self.json_file, (".json",), "--json-file")]
+
+    def check(self, named: Sequence[str]) -> None:
+        """Check the options before any file is read."""
+        check_option("--scale", self.scale, get_args(CurveScale))
+        _row_numbers(self)
+
+    def needs_labels(self) -> bool:
+        """Return that labels are used where there are some; raise if the quantity needs some and has none."""
+        return super().needs_labels() or True
 
 
 def report(opts: ReportOptions, terminal: Terminal) -> Document:
@@ -512,62 +426,38 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     from skedasis.report.content import gather
     from skedasis.report.report import write
 
-    specs, path, more = opts.assigned("report")
-    output.check_out(opts.out, [path, *specs], PAGES)
-    output.check_out(opts.json_file, [path, *specs], (".json",), "--json-file")
-    check_option("--scale", opts.scale, get_args(CurveScale))
-    numbers = _row_numbers(opts)
-    inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
-    names, wanted = inputs.named(specs), inputs.named_features(opts, more)
-    table = inputs.read(opts, path, terminal)
-    loaded = [inputs.load(opts, spec, terminal) for spec in specs]
-    rows = inputs.rows_of(opts, table, terminal, labelled=True)
+    s, numbers = Session.open(opts, terminal, "report"), _row_numbers(opts)
+    rows = s.rows
     if numbers and rows.unlabelled:
         got = f"{opts.rows!r}, beside {rows.unlabelled:,} rows without a {opts.target}"
         expected = "numbers of rows of a file of which all rows are explained"
         raise DataError("--rows", got, expected, f"Remove the rows without a {opts.target}")
-    columns = inputs.columns_of(opts, rows.table, loaded[0])
-    files = Opened(loaded[0], rows, columns, rows.labels)
+    chosen = (opts.class_, opts.quantity, opts.loss, opts.inverse)
+    bare = s.models if len(s.models) > 1 else s.model
     settings: Any = {
-        "features": columns.find_all(wanted, "--feature") or None,
-        **files.keywords(opts),
+        "features": s.features or None,
+        **s.keywords,
         "pairs": opts.pairs,
         "rows": numbers or not opts.no_rows,
         "uncertainty": opts.uncertainty,
         "regions": opts.regions,
-        "by": None if opts.by is None else columns.find(opts.by, "--by"),
+        "by": None if opts.by is None else s.columns.find(opts.by, "--by"),
         "max_seconds": opts.max_seconds,
         "ignore": opts.ignore_check,
-        "heterogeneity_rows": opts.heterogeneity_rows,
     }
-    models = dict(zip(names, _quantities(opts, loaded), strict=True))
-    given = models if len(models) > 1 else models[names[0]]
-    content = gather(given, files.data, **settings)
+    content = gather(s.quantity if any(chosen) else bare, s.data, **settings)
     if rows.selected is not None:
         selected = f"{rows.selected:,} of {rows.read:,} rows of the data, those where {opts.where}"
         remarks = (f"This page is about {selected}.", *content.remarks)
         content = replace(content, remarks=remarks)
-    done = write(
-        content,
-        opts.out,
-        title=opts.title,
-        scale=cast("CurveScale", opts.scale),
-        progress=opts.bars,
-    )
-    terminal.lines([] if terminal.quiet else [f"page     {done.path}"])
-    if opts.json_file is None:
-        return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
-    done.to_json(opts.json_file)
-    terminal.lines([] if terminal.quiet else [f"numbers  {opts.json_file}"])
-    return {"rows": rows.counts, "models": _numbers(done), "written": [done.path, opts.json_file]}
-
-
-def _quantities(opts: ReportOptions, models: Sequence[Any]) -> list[Any]:
-    """Return the quantities of models that the options name; the models themselves if they name none."""
-    chosen = (opts.class_, opts.quantity, opts.loss, opts.inverse)
-    if all(option is None for option in chosen):
-        return list(models)
-    return [inputs.quantity_of(model, *chosen) for model in models]
+    scale = cast("CurveScale", opts.scale)
+    done = write(content, opts.out, title=opts.title, scale=scale, progress=opts.bars)
+    written = {"page": done.path}
+    if opts.json_file is not None:
+        done.to_json(opts.json_file)
+        written["numbers"] = opts.json_file
+    terminal.lines([] if terminal.quiet else [f"{what:8} {path}" for what, path in written.items()])
+    return {"rows": rows.counts, "models": _numbers(done), "written": [*written.values()]}
 
 
 def _row_numbers(opts: ReportOptions) -> list[int]:

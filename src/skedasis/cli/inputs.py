@@ -8,8 +8,8 @@ import importlib
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +18,7 @@ import numpy as np
 
 from skedasis._arguments import as_bytes
 from skedasis._types import Values
-from skedasis.cli.options import DataOptions, ExplainingOptions, FeatureOptions, RowOptions
+from skedasis.cli.options import DataOptions, SessionOptions
 from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
 from skedasis.data.dataset import as_dataset
@@ -31,31 +31,34 @@ from skedasis.models.introspection import (
     as_in_fit,
     columns_of_fit,
     fitted_width,
-    is_classifier,
-    labels_of,
 )
-from skedasis.quantities.inverse import InverseName, as_inverse
-from skedasis.registry import QUANTITIES
 
 if TYPE_CHECKING:
-    from skedasis.methods.base import Parameters
-    from skedasis.quantities.base import Quantity
+    pass
 
 
 # ------------------------------------------------------------------------------------------ data
-def listed(names: str | None, option: str) -> list[str]:
-    """Return the names in a comma-separated list; names that contain a comma are quoted, as in CSV."""
-    if names is None:
-        return []
-    found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
-    if not found or not all(found):
-        raise DataError(
-            option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town"
-        )
-    return found
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """The rows of a file that are explained."""
+
+    table: FileTable
+    labels: Values | None
+    weights: Values | None
+    read: int
+    unlabelled: int
+    sample: int | None = None
+    selected: int | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of rows for the JSON document."""
+        where = {} if self.selected is None else {"where": self.selected}
+        used = self.sample or len(self.table)
+        return {"read": self.read, **where, "without_label": self.unlabelled, "used": used}
 
 
-def read(opts: ExplainingOptions, path: str, terminal: Terminal) -> FileTable:
+def read(opts: SessionOptions, path: str, terminal: Terminal) -> FileTable:
     """Read the data file, and check that it has the target, the weights and the ignored columns."""
     memory = as_bytes(opts.memory, "--memory")
     with terminal.status(f"Reading {path}", opts.bars):
@@ -83,9 +86,7 @@ def read(opts: ExplainingOptions, path: str, terminal: Terminal) -> FileTable:
     return table
 
 
-def rows_of(
-    opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool
-) -> RowOptions:
+def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool) -> FileRows:
     """Return the rows to explain: without unlabelled rows if labels are needed."""
     everything, left = table.read or len(table), 0
     selected = len(table) if table.read else None
@@ -98,7 +99,7 @@ def rows_of(
     labels = None if opts.target is None else table.column(opts.target)
     weights = None if opts.sample_weight is None else table.column(opts.sample_weight)
     sample = _sample(opts, len(table), terminal)
-    return RowOptions(table, labels, weights, everything, left, sample, selected)
+    return FileRows(table, labels, weights, everything, left, sample, selected)
 
 
 def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
@@ -111,7 +112,7 @@ def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
 
 def _rows_in_chunks(
     opts: DataOptions, table: ParquetTable, terminal: Terminal, *, labelled: bool
-) -> RowOptions:
+) -> FileRows:
     """Return the rows of data that do not fit in memory: labels and weights are names of columns."""
     used = table.with_roles(opts.target if labelled else None, opts.sample_weight)
     left = len(table) - len(used) if opts.sample_weight is None else 0
@@ -119,56 +120,10 @@ def _rows_in_chunks(
         terminal.say(f"left out  {left:,} rows without a {opts.target}")
     terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
     sample, selected = _sample(opts, len(used), terminal), len(table) if table.read else None
-    return RowOptions(used, None, None, table.read or len(table), left, sample, selected)
+    return FileRows(used, None, None, table.read or len(table), left, sample, selected)
 
 
-@dataclass(frozen=True, eq=False)
-class Opened:
-    """The model, the rows and the columns of a command, and the labels if its quantity needs them."""
-
-    model: Any
-    rows: RowOptions
-    columns: NamedColumns
-    labels: Values | None
-
-    @property
-    def data(self) -> Any:
-        """Return the columns as the functions of the library take them."""
-        return self.columns.table.data
-
-    def keywords(self, opts: ExplainingOptions) -> dict[str, Any]:
-        """Return the arguments about the data that all functions of the library take."""
-        return {
-            "y": self.labels,
-            "sample_weight": self.rows.weights,
-            "schema": self.columns.schema,
-            "groups": self.columns.groups,
-            "random_state": opts.random_state,
-            "sample": self.rows.sample,
-            "n_jobs": opts.n_jobs,
-            "max_model_rows": opts.max_model_rows,
-            "progress": opts.bars,
-        }
-
-
-def opened_all(
-    opts: ExplainingOptions, path: str, spec: str, terminal: Terminal, *, labelled: bool
-) -> Opened:
-    """Return the files of a command."""
-    # Names of columns are checked before the model is loaded, which may take long.
-    table = read(opts, path, terminal)
-    model = load(opts, spec, terminal)
-    rows = rows_of(opts, table, terminal, labelled=labelled)
-    columns = columns_of(opts, rows.table, model)
-    return Opened(model, rows, columns, rows.labels if labelled else None)
-
-
-def named_features(opts: FeatureOptions, more: Sequence[str]) -> list[str]:
-    """Return the features that arguments and options name, each once."""
-    return list(dict.fromkeys([*more, *(opts.feature or ()), *listed(opts.features, "--features")]))
-
-
-def some_labels(rows: RowOptions) -> Values | None:
+def some_labels(rows: FileRows) -> Values | None:
     """Return the labels, or the first of rows that are read in chunks; None without a target."""
     return rows.table.first_labels() if isinstance(rows.table, ParquetTable) else rows.labels
 
@@ -179,7 +134,7 @@ def columns_of(opts: DataOptions, table: FileTable, model: object) -> NamedColum
     return parse_columns(features_of(table, model, excluded), opts, table.names)
 
 
-def load(opts: ExplainingOptions, spec: str, terminal: Terminal) -> Any:
+def load(opts: SessionOptions, spec: str, terminal: Terminal) -> Any:
     """Load a model, with a status message."""
     with terminal.status(f"Loading {spec}", opts.bars):
         return load_model(spec, tuple(opts.trust or ()), pickle=opts.trust_pickle)
@@ -345,109 +300,6 @@ def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
     return (table.take(np.flatnonzero(~missing)) if left else table), left
 
 
-def class_of(model: object, class_: str) -> Hashable:
-    """Return the class label of a model for a text: labels may be numbers or booleans."""
-    known = labels_of(model) or getattr(model, "classes_", ())
-    labels: list[Hashable] = [c for c in known if str(c) == class_]
-    return labels[0].item() if labels and isinstance(labels[0], np.generic) else class_
-
-
-def output_of(class_: str) -> int | str:
-    """Return the output of a model without class names, such as a booster or a network."""
-    if class_ == "all":
-        return class_
-    if not class_.isdecimal():
-        got = f"{class_!r}, for a model without class names"
-        raise DataError("--class", got, "the number of an output, or all", "Count from 0")
-    return int(class_)
-
-
-def quantity_of(
-    model: Any,
-    class_: str | None,
-    kind: str | None = None,
-    loss: str | None = None,
-    inverse: str | None = None,
-) -> Quantity:
-    """Return the quantity of a model that the options select."""
-    from skedasis.engine.select import loaded
-    from skedasis.quantities import outputs
-
-    requested, kind = kind, kind_of(kind, class_, loss, inverse)
-    if inverse is not None:
-        function = cast("InverseName", inverse)  # checked by `kind_of`
-        if class_ is None:
-            predicted = outputs.prediction(model, inverse=function)
-        else:
-            predicted = outputs.prediction(model, output=output_of(class_), inverse=function)
-        return _loss(predicted, loss) if kind == "loss" else predicted
-    if kind is None:
-        return outputs.as_quantity(model)
-    if kind == "loss":
-        return _loss(model, loss)
-    make = cast("Callable[..., Quantity]", loaded(QUANTITIES[kind]))
-    if QUANTITIES[kind].of_class:
-        if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
-            return outputs.prediction(model, output=output_of(class_))
-        label = None if class_ is None else class_of(model, class_)
-        return make(model, class_=label)
-    return make(model)
-
-
-def kind_of(
-    kind: str | None, class_: str | None, loss: str | None, inverse: str | None = None
-) -> str | None:
-    """Return the kind of quantity that the options select, or None for the default of the model."""
-    if kind is None:
-        usual = None if class_ is None or inverse is not None else "probability"
-        kind = "loss" if loss is not None else usual
-    elif kind not in QUANTITIES:
-        got, fix = repr(kind), "Choose one of these"
-        raise DataError("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix)
-    if loss is not None and kind != "loss":
-        raise DataError("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
-    if inverse is not None:
-        as_inverse(inverse, "--inverse")
-        if kind not in (None, "prediction", "loss"):
-            fix = "Leave one of them out"
-            expected = "--quantity prediction or loss"
-            raise DataError("--inverse", f"--quantity {kind}", expected, fix)
-    of_class = [name for name, entry in QUANTITIES.items() if entry.of_class]
-    outputs_too = kind in of_class or (inverse is not None and kind is None)
-    if class_ is not None and not outputs_too:
-        raise DataError(
-            "--class",
-            f"--quantity {kind}",
-            f"--quantity {' or '.join(of_class)}",
-            "Leave one of them out",
-        )
-    return kind
-
-
-def _loss(model: Any, kind: str | None) -> Quantity:
-    from skedasis.quantities.loss import LossName, loss
-
-    default: LossName = "zero_one" if is_classifier(model) else "squared_error"
-    return loss(model, cast(LossName, kind or default))  # `loss` checks it
-
-
-def check_labels(
-    kind: str | None,
-    class_: str | None,
-    loss: str | None,
-    target: str | None,
-    inverse: str | None = None,
-) -> bool:
-    """Check the options about the quantity before any file is read; return whether it needs labels."""
-    kind = kind_of(kind, class_, loss, inverse)
-    if kind is None or not QUANTITIES[kind].labelled:
-        return False
-    if target is None:
-        got, fix = f"none, for --quantity {kind}", "Add --target COLUMN, or choose another quantity"
-        raise DataError("--target", got, "the column of the labels", fix)
-    return True
-
-
 _HEAD = 10_000
 """Rows from which the kinds of columns are taken, of data that are read in chunks."""
 
@@ -557,14 +409,19 @@ def _by_column(
 ) -> Iterator[tuple[int, str]]:
     """Yield the columns and texts of an option whose values read ``COLUMN=TEXT``."""
     for text in given or ():
-        # A column's name may contain the sign: the longest known one wins.
-        ends = [i for i, sign in enumerate(text) if sign == "="]
-        known = [i for i in ends if text[:i] in table.names]
-        end = known[-1] if known else next(iter(ends), -1)
-        if end < 1 or not text[end + 1 :].strip():
-            fix = f"Write {option} {example}"
-            raise DataError(option, repr(text), "COLUMN=TEXT", fix)
-        yield table.place(text[:end].strip(), option), text[end + 1 :].strip()
+        name, _, rest = text.partition("=")
+        name, rest = split_name(text, table.names) or (name.strip(), rest.strip())
+        if not name or not rest:
+            raise DataError(option, repr(text), "COLUMN=TEXT", f"Write {option} {example}")
+        yield table.place(name, option), rest
+
+
+def split_name(text: str, known: Collection[str]) -> tuple[str, str] | None:
+    """Return the longest known name before a sign of equality, and what follows it: a name may have such signs, too."""
+    for i in range(len(text) - 1, 0, -1):
+        if text[i] == "=" and text[:i] in known and text[i + 1 :].strip():
+            return text[:i], text[i + 1 :].strip()
+    return None
 
 
 def _schema_file(path: str | None) -> dict[str, object]:
@@ -600,22 +457,3 @@ def _group(text: str) -> tuple[str, list[str]]:
         fix = "Write --group district=district_a,district_b"
         raise DataError("--group", repr(text), "NAME=COLUMN,COLUMN", fix)
     return name.strip(), columns
-
-
-def method_of(name: str, bins: int | None) -> Parameters:
-    """Return a method by name, with a number of bins or grid points if given."""
-    from skedasis.engine.select import as_method
-
-    method = as_method(name)
-    if bins is None:
-        return method
-    key = next((f.name for f in fields(method) if f.name in ("grid", "bins")), None)
-    if key is None:
-        fix = "Leave --bins out"
-        raise DataError("--bins", f"--method {name}", "a method with bins or a grid", fix)
-    return replace(method, **{key: bins})
-
-
-def usual_method(features: Sequence[Feature]) -> str:
-    """Return the default method: RHALE, or ALE for pairs and for levels without an order."""
-    return "ale" if len(features) > 1 or features[0].kind == "nominal" else "rhale"

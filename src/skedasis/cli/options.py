@@ -7,24 +7,28 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_type_hints
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast, get_type_hints
 
 import typer
 
 from skedasis import __version__
-from skedasis._types import Values
-from skedasis.cli import completion
-from skedasis.cli.output import Document, Terminal, jsonable
+from skedasis.cli import choices, completion
+from skedasis.cli.output import EVERY_ENDING, Document, Terminal, jsonable
 from skedasis.cli.runtime import Command
-from skedasis.engine.options import help_of
+from skedasis.engine.options import ExplainOptions, help_of
 from skedasis.errors import DataError
-from skedasis.registry import QUANTITIES
+from skedasis.quantities.inverse import as_inverse
+from skedasis.registry import QUANTITIES, methods_that
 
 if TYPE_CHECKING:
-    from skedasis.data.readers import FileTable
+    from skedasis.methods.base import Parameters
+    from skedasis.quantities.base import Quantity
+    from skedasis.quantities.inverse import InverseName
 
 
 # ----------------------------------------------------------------- from a dataclass to a command
@@ -32,109 +36,75 @@ def option(
     text: str,
     *names: str,
     metavar: str | None = None,
+    default: object = None,
     least: int | None = None,
     complete: Callable[..., object] | None = None,
-    panel: str | None = None,
 ) -> Any:
-    """Return the declaration of an option by its help, its names, what completes it, and its panel in the help."""
-    return typer.Option(
-        *names,
-        help=text,
-        metavar=metavar,
-        min=least,
-        autocompletion=complete,
-        rich_help_panel=panel,
+    """Return a field that is an option: without names, `--` and the name of the field."""
+    made = partial(
+        typer.Option, *names, help=text, metavar=metavar, min=least, autocompletion=complete
     )
+    return field(default=default, metadata={"typer": made})
 
 
-def column(text: str, *names: str, panel: str | None = None) -> Any:
-    """Return the declaration of an option that names a column."""
-    return option(text, *names, metavar="COLUMN", complete=completion.columns, panel=panel)
+column = partial(option, metavar="COLUMN", complete=completion.columns)
+"""Returns a field that is an option which names a column."""
 
 
-OUTPUT_PANEL = "Output"
+def argument(text: str, metavar: str, complete: Callable[..., object] = completion.features) -> Any:
+    """Return a field that is an argument."""
+    made = partial(
+        typer.Argument, help=text, metavar=metavar, show_default=False, autocompletion=complete
+    )
+    return field(default=None, metadata={"typer": made, "argument": True})
 
 
-Options = TypeVar("Options", bound="OutputOptions")
+def shared(name: str, least: int | None = None) -> Any:
+    """Return a field that is an option of the library's functions, with its default and text."""
+    default = ExplainOptions.__dataclass_fields__[name].default
+    made = partial(typer.Option, help=help_of(name), metavar="N", min=least)
+    return field(default=default, metadata={"typer": made, "shared": True})
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """Options about output, which all commands have."""
-
-    json: Annotated[
-        bool,
-        option("Print one JSON document instead of text.", "--json", panel=OUTPUT_PANEL),
-    ] = False
-    quiet: Annotated[
-        bool,
-        option("Print only results and errors.", "--quiet", "-q", panel=OUTPUT_PANEL),
-    ] = False
-    progress: Annotated[
-        bool,
-        option(
-            "Show progress bars, if standard error is a terminal.",
-            "--progress/--no-progress",
-            panel=OUTPUT_PANEL,
-        ),
-    ] = True
-
-    @property
-    def bars(self) -> bool | None:
-        """Return the `progress` argument of the library; None shows bars in a terminal."""
-        return None if self.progress and not self.quiet else False
+def _parameters(kind: type[OutputOptions]) -> list[inspect.Parameter]:
+    """Return the fields of a dataclass as parameters: arguments, its own options, then those of its bases."""
+    hints, known = get_type_hints(kind), {f.name: f for f in dataclasses.fields(kind)}
+    found: dict[str, inspect.Parameter] = {}
+    for base in kind.__mro__:
+        panel = vars(base).get("panel")
+        for name in inspect.get_annotations(base):
+            if name in known and name not in found:
+                made = known[name].metadata["typer"](rich_help_panel=panel)
+                found[name] = inspect.Parameter(
+                    name,
+                    inspect.Parameter.KEYWORD_ONLY,
+                    default=known[name].default,
+                    annotation=Annotated[hints[name], made],
+                )
+    arguments = [name for name, one in known.items() if "argument" in one.metadata]
+    options = [name for name in found if name not in arguments]
+    return [found[name] for name in (*arguments, *options)]
 
 
-@dataclass(frozen=True)
-class CommandSpec(Generic[Options]):
-    """A command: its options and its function."""
-
-    kind: type[Options]
-    do: Callable[[Options, Terminal], Document]
-
-
-def add(app: typer.Typer, name: str, spec: CommandSpec[Options], examples: str = "") -> None:
-    """Add a command to an application."""
+def add(app: typer.Typer, name: str, do: Callable[..., Document], examples: str) -> None:
+    """Add a command to an application; its options are of the class that the function's first argument has."""
+    kind: type[OutputOptions] = next(iter(get_type_hints(do).values()))
+    parameters = _parameters(kind)
 
     def command(**given: Any) -> None:  # typer has checked the types
-        opts = spec.kind(**given)
+        opts = kind(**given)
         terminal = Terminal(json=opts.json, quiet=opts.quiet)
         began = time.perf_counter()
         # A model may print; with --json standard output belongs to the document.
         with redirect_stdout(sys.stderr) if opts.json else nullcontext(), terminal.print_warnings():
-            found = spec.do(opts, terminal)
+            found = do(opts, terminal)
         if opts.json:
             typer.echo(_document(name, found, terminal, time.perf_counter() - began))
 
-    command.__doc__ = spec.do.__doc__
-    command.__signature__ = inspect.Signature(_parameters(spec.kind))
-    command.__annotations__ = {p.name: p.annotation for p in _parameters(spec.kind)}
-    app.command(name, cls=Command, epilog=examples or None)(command)
-
-
-_ARGUMENTS = ("model_", "data_", "more")
-"""Fields that are arguments, in their order."""
-
-
-def _parameters(kind: type[OutputOptions]) -> list[inspect.Parameter]:
-    """Return the fields of a dataclass as parameters: arguments, its own options, then those of its bases in order."""
-    hints = get_type_hints(kind, include_extras=True)
-    fields = {f.name: f for f in dataclasses.fields(kind)}
-    own = (name for base in kind.__mro__ for name in inspect.get_annotations(base))
-    order = dict.fromkeys([*_ARGUMENTS, *own])
-    found: list[inspect.Parameter] = []
-    for name in order:
-        if name not in fields:
-            continue
-        default = fields[name].default
-        if default is dataclasses.MISSING:
-            default = inspect.Parameter.empty
-        found.append(
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hints[name]
-            )
-        )
-    return found
+    command.__doc__ = do.__doc__
+    command.__signature__ = inspect.Signature(parameters)
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    app.command(name, cls=Command, epilog=examples)(command)
 
 
 def _document(name: str, found: Document, terminal: Terminal, seconds: float) -> str:
@@ -144,270 +114,229 @@ def _document(name: str, found: Document, terminal: Terminal, seconds: float) ->
 
 
 # -------------------------------------------------------------------------------- shared options
-MODEL_PANEL, DATA_PANEL = "Model", "Data"
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """Options about output, which all commands have."""
 
+    panel: ClassVar[str | None] = "Output"
 
-ModelArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="MODEL",
-        show_default=False,
-        help="A model file (LightGBM .txt, XGBoost .json or .ubj, CatBoost .cbm, .onnx, .skops, .pt2), or "
-        "MODULE:OBJECT, a variable in a Python file of this folder (my:model is `model` in my.py).",
-        autocompletion=completion.features,
-    ),
-]
+    json: bool = option("Print one JSON document instead of text.", "--json", default=False)
+    quiet: bool = option("Print only results and errors.", "--quiet", "-q", default=False)
+    progress: bool = option("Show progress bars, if standard error is a terminal.", default=True)
 
-
-DataArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="DATA",
-        show_default=False,
-        help="A data file: CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Feather (.feather, .arrow).",
-        autocompletion=completion.features,
-    ),
-]
-
-
-FeatureArguments = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="FEATURE",
-        show_default=False,
-        help="Columns or groups to explain, also as patterns: 'temp*' or '/regex/'.",
-        autocompletion=completion.features,
-    ),
-]
-
-
-HeterogeneityRows = Annotated[
-    int,
-    option(help_of("heterogeneity_rows"), metavar="N", least=0),
-]
-
-
-QuantityName = Annotated[
-    str | None,
-    option(
-        f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
-        "of the second of two classes.",
-        metavar="NAME",
-        complete=completion.quantities,
-    ),
-]
-
-
-LossOption = Annotated[
-    str | None,
-    option(
-        f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-        metavar="NAME",
-        complete=completion.losses,
-    ),
-]
-
-
-CurveRows = Annotated[int, option(help_of("curves"), metavar="N", least=0)]
-
-
-BinCount = Annotated[
-    int | None,
-    option("Number of bins, or of grid points for pdp and ice.", metavar="N", least=1),
-]
-
-
-Threads = Annotated[int, option(help_of("n_jobs"), metavar="N", least=-1)]
-
-
-MostModelRows = Annotated[int | None, option(help_of("max_model_rows"), metavar="N", least=1)]
+    @property
+    def bars(self) -> bool | None:
+        """Return the `progress` argument of the library; None shows bars in a terminal."""
+        return None if self.progress and not self.quiet else False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
     """Options about the model."""
 
-    model: Annotated[
-        str | None,
-        option("Same as MODEL.", metavar="MODEL", panel=MODEL_PANEL),
-    ] = None
-    class_: Annotated[
-        str | None,
-        option(
-            "The class to explain, or all. For a model without class names, the number of an output, starting "
-            "at 0.",
-            "--class",
-            metavar="CLASS",
-            panel=MODEL_PANEL,
-        ),
-    ] = None
-    inverse: Annotated[
-        str | None,
-        option(
-            "Function to apply to the predictions before explaining them, for a model of transformed labels: exp, "
-            "expm1, exp10, square, expit, ….",
-            metavar="NAME",
-            complete=completion.inverses,
-            panel=MODEL_PANEL,
-        ),
-    ] = None
+    panel: ClassVar[str | None] = "Model"
 
-
-@dataclass(frozen=True, kw_only=True)
-class TrustOptions:
-    """Options about trust in a model file."""
-
-    trust: Annotated[
-        list[str] | None,
-        option(
-            "A type in a .skops file to trust; may be repeated. Without this option, an error lists the types.",
-            metavar="TYPE",
-            panel=MODEL_PANEL,
-        ),
-    ] = None
-    trust_pickle: Annotated[
-        bool,
-        option(
-            "Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS CODE FROM THE FILE: use it only for "
-            "files from authors whose programs you would run.",
-            "--trust-pickle",
-            panel=MODEL_PANEL,
-        ),
-    ] = False
+    model: list[str] | None = option(
+        "Same as MODEL; may be repeated for a report.", metavar="MODEL"
+    )
+    class_: str | None = option(
+        "The class to explain, or all. For a model without class names, the number of an output, starting at 0.",
+        "--class",
+        metavar="CLASS",
+    )
+    inverse: str | None = option(
+        "Function to apply to the predictions before explaining them, for a model of transformed labels: exp, "
+        "expm1, exp10, square, expit, ….",
+        metavar="NAME",
+        complete=completion.inverses,
+    )
+    trust: list[str] | None = option(
+        "A type in a .skops file to trust; may be repeated. Without this option, an error lists the types.",
+        metavar="TYPE",
+    )
+    trust_pickle: bool = option(
+        "Read .pkl, .pickle, .joblib, .pt and .pth files. THIS RUNS CODE FROM THE FILE: use it only for "
+        "files from authors whose programs you would run.",
+        "--trust-pickle",
+        default=False,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataOptions:
     """Options about the rows and columns of the data."""
 
-    data: Annotated[
-        str | None,
-        option("Same as DATA.", metavar="FILE", panel=DATA_PANEL),
-    ] = None
-    target: Annotated[
-        str | None,
-        column("Column of the labels; it is not used as a feature.", panel=DATA_PANEL),
-    ] = None
-    sample_weight: Annotated[
-        str | None,
-        column("Column of row weights; it is not used as a feature.", panel=DATA_PANEL),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        column(
-            "Column that is not a feature, such as an identifier; may be repeated. Models that know the names of "
-            "their columns ignore other columns anyway.",
-            panel=DATA_PANEL,
-        ),
-    ] = None
-    categorical: Annotated[
-        list[str] | None,
-        column(
-            "Column whose numbers are codes without an order; may be repeated.", panel=DATA_PANEL
-        ),
-    ] = None
-    unit: Annotated[
-        list[str] | None,
-        option(
-            "Unit of a column, shown on axes and in sentences; may be repeated.",
-            metavar="COLUMN=UNIT",
-            complete=completion.columns,
-            panel=DATA_PANEL,
-        ),
-    ] = None
-    label: Annotated[
-        list[str] | None,
-        option(
-            "Text for a column in figures and sentences, in place of its name; may be repeated.",
-            metavar="COLUMN=TEXT",
-            complete=completion.columns,
-            panel=DATA_PANEL,
-        ),
-    ] = None
-    schema: Annotated[
-        str | None,
-        option(
-            'JSON file with kinds, units, labels and levels of columns: {"temp": {"unit": "°C", "label": '
-            '"Temperature"}, "day": {"labels": {"0": "weekend"}}}.',
-            metavar="FILE",
-            panel=DATA_PANEL,
-        ),
-    ] = None
-    group: Annotated[
-        list[str] | None,
-        option(
-            "Columns to explain as one feature, such as a one-hot block; may be repeated. For importances, groups "
-            "may share columns.",
-            metavar="NAME=COLUMN,COLUMN",
-            complete=completion.grouped_columns,
-            panel=DATA_PANEL,
-        ),
-    ] = None
-    where: Annotated[
-        str | None,
-        option(
-            "Explain only rows that satisfy a condition in SQL, such as \"yr = 1 AND town IN ('a', 'b')\".",
-            metavar="CONDITION",
-            complete=completion.columns,
-            panel=DATA_PANEL,
-        ),
-    ] = None
-    sample: Annotated[
-        int | None,
-        option(help_of("sample"), metavar="N", least=1, panel=DATA_PANEL),
-    ] = None
-    memory: Annotated[
-        str,
-        option(
-            "Memory for the rows. Parquet data that need more are read in chunks.",
-            metavar="SIZE",
-            panel=DATA_PANEL,
-        ),
-    ] = "2GB"
-    random_state: Annotated[
-        int,
-        option(help_of("random_state"), metavar="N", least=0, panel=DATA_PANEL),
-    ] = 0
+    panel: ClassVar[str | None] = "Data"
+
+    data: str | None = option("Same as DATA.", metavar="FILE")
+    target: str | None = column("Column of the labels; it is not used as a feature.")
+    sample_weight: str | None = column("Column of row weights; it is not used as a feature.")
+    ignore: list[str] | None = column(
+        "Column that is not a feature, such as an identifier; may be repeated. Models that know the names of "
+        "their columns ignore other columns anyway."
+    )
+    categorical: list[str] | None = column(
+        "Column whose numbers are codes without an order; may be repeated."
+    )
+    unit: list[str] | None = option(
+        "Unit of a column, shown on axes and in sentences; may be repeated.",
+        metavar="COLUMN=UNIT",
+        complete=completion.columns,
+    )
+    label: list[str] | None = option(
+        "Text for a column in figures and sentences, in place of its name; may be repeated.",
+        metavar="COLUMN=TEXT",
+        complete=completion.columns,
+    )
+    schema: str | None = option(
+        'JSON file with kinds, units, labels and levels of columns: {"temp": {"unit": "°C", "label": '
+        '"Temperature"}, "day": {"labels": {"0": "weekend"}}}.',
+        metavar="FILE",
+    )
+    group: list[str] | None = option(
+        "Columns to explain as one feature, such as a one-hot block; may be repeated. For importances, groups "
+        "may share columns.",
+        metavar="NAME=COLUMN,COLUMN",
+        complete=completion.grouped_columns,
+    )
+    where: str | None = option(
+        "Explain only rows that satisfy a condition in SQL, such as \"yr = 1 AND town IN ('a', 'b')\".",
+        metavar="CONDITION",
+        complete=completion.columns,
+    )
+    sample: int | None = shared("sample", 1)
+    memory: str = option(
+        "Memory for the rows. Parquet data that need more are read in chunks.",
+        metavar="SIZE",
+        default="2GB",
+    )
+    random_state: int = shared("random_state", 0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FeatureOptions:
-    """Options about the features."""
+class QuantityOptions(ModelOptions, DataOptions):
+    """The quantity that is explained, and its loss."""
 
-    feature: Annotated[
-        list[str] | None,
-        column("Same as FEATURE; may be repeated."),
-    ] = None
-    features: Annotated[
-        str | None,
-        option(
-            "Comma-separated list of features, also as patterns: 'temp*' or '/regex/'.",
-            metavar="COLUMN,COLUMN",
-            complete=completion.listed_columns,
-        ),
-    ] = None
+    panel: ClassVar[str | None] = None
+
+    quantity: str | None = option(
+        f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
+        "of the second of two classes.",
+        metavar="NAME",
+        complete=completion.quantities,
+    )
+    loss: str | None = option(
+        f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
+        metavar="NAME",
+        complete=completion.losses,
+    )
+
+    def only_with(
+        self, option: str, kinds: Sequence[str], fix: str = "Leave one of them out"
+    ) -> DataError:
+        """Return the error for an option that belongs to other quantities than the one that is chosen."""
+        got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
+        return DataError(option, got, f"--quantity {' or '.join(kinds)}", fix)
+
+    def kind(self) -> str | None:
+        """Return the kind of quantity that the options select, or None for the default of the model."""
+        kind = self.quantity
+        if kind is not None and kind not in QUANTITIES:
+            known = f"one of {', '.join(QUANTITIES)}"
+            raise DataError("--quantity", repr(kind), known, "Choose one of these")
+        if self.loss is not None and kind not in (None, "loss"):
+            raise self.only_with("--loss", ("loss",))
+        if self.inverse is not None:
+            as_inverse(self.inverse, "--inverse")
+            if kind not in (None, "prediction", "loss"):
+                raise self.only_with("--inverse", ("prediction", "loss"))
+        of_class = [name for name, entry in QUANTITIES.items() if entry.of_class]
+        if kind is None and self.loss is not None:
+            kind = "loss"
+        elif kind is None and self.class_ is not None and self.inverse is None:
+            kind = "probability"
+        if self.class_ is not None and kind is not None and kind not in of_class:
+            raise replace(self, quantity=kind).only_with("--class", of_class)
+        return kind
+
+    def needs_labels(self) -> bool:
+        """Check the options about the quantity before any file is read; return whether it needs labels."""
+        kind = self.kind()
+        if kind is None or not QUANTITIES[kind].labelled:
+            return False
+        if self.target is None:
+            got = f"none, for --quantity {kind}"
+            fix = "Add --target COLUMN, or choose another quantity"
+            raise DataError("--target", got, "the column of the labels", fix)
+        return True
+
+    def quantity_of(self, model: Any) -> Quantity:
+        """Return the quantity of a model that the options select."""
+        from skedasis.engine.select import loaded
+        from skedasis.quantities import outputs
+
+        kind = self.kind()
+        if self.inverse is not None:
+            function = cast("InverseName", self.inverse)  # checked by `kind`
+            predicted = outputs.prediction(model, inverse=function)
+            if self.class_ is not None:
+                output = choices.output_of(self.class_)
+                predicted = outputs.prediction(model, output=output, inverse=function)
+            return choices.loss_of(predicted, self.loss) if kind == "loss" else predicted
+        if kind == "loss":
+            return choices.loss_of(model, self.loss)
+        if kind is None:
+            return outputs.as_quantity(model)
+        make = cast("Callable[..., Quantity]", loaded(QUANTITIES[kind]))
+        if self.class_ is None or not QUANTITIES[kind].of_class:
+            return make(model)
+        if self.quantity is None and not hasattr(model, "predict_proba"):
+            return outputs.prediction(model, output=choices.output_of(self.class_))
+        return make(model, class_=choices.class_of(model, self.class_))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplainingOptions(TrustOptions, DataOptions, OutputOptions):
-    """What the commands that explain a model share."""
+class SessionOptions(QuantityOptions, OutputOptions):
+    """The arguments and options of all commands that explain models."""
 
-    n_jobs: Threads = 1
-    max_model_rows: MostModelRows = None
+    panel: ClassVar[str | None] = None
+    compares: ClassVar[bool] = False
+    """Whether the command takes several models."""
 
+    model_: str | None = argument(
+        "A model file (LightGBM .txt, XGBoost .json or .ubj, CatBoost .cbm, .onnx, .skops, .pt2), or "
+        "MODULE:OBJECT, a variable in a Python file of this folder (my:model is `model` in my.py).",
+        "MODEL",
+    )
+    data_: str | None = argument(
+        "A data file: CSV (.csv, .tsv, .csv.gz), Parquet (.parquet) or Feather (.feather, .arrow).",
+        "DATA",
+    )
+    n_jobs: int = shared("n_jobs", -1)
+    max_model_rows: int | None = shared("max_model_rows", 1)
+    out: Path | None = option(
+        "Output file: a figure (.png, .svg, .pdf), an interactive page (.html) or numbers (.csv, .json, .npz). "
+        "In .csv, text that begins like a formula (= + - @) gets an apostrophe.",
+        "--out",
+        "-o",
+        metavar="FILE",
+    )
 
-@dataclass(frozen=True, kw_only=True)
-class CommandOptions(ModelOptions, ExplainingOptions):
-    """The arguments and options of all commands that explain a model."""
+    def outputs(self) -> list[tuple[Path | None, Sequence[str], str]]:
+        """Return the files that are written: paths, possible endings, and options."""
+        return [(self.out, EVERY_ENDING, "--out")]
 
-    model_: ModelArgument = None
-    data_: DataArgument = None
-    more: FeatureArguments = None
+    def named(self, more: Sequence[str]) -> list[str]:
+        """Return the features that the arguments after the data name."""
+        return [*more]
+
+    def check(self, named: Sequence[str]) -> None:
+        """Check the options that are the command's own before any file is read."""
 
     def assigned(self, command: str) -> tuple[list[str], str, list[str]]:
         """Return the models, the path of the data, and the further arguments."""
         models, data, more = completion.assign_arguments(
-            self.model, self.data, self.model_, self.data_, self.more
+            self.model, self.data, self.model_, self.data_, vars(self).get("more")
         )
         form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
         if not models:
@@ -416,26 +345,58 @@ class CommandOptions(ModelOptions, ExplainingOptions):
         if models[0].lower().endswith(tables):
             got, fix = f"the data file {models[0]!r}", f"Write the model first: {form}"
             raise DataError("MODEL", got, "a model file, or MODULE:OBJECT", fix)
+        if len(models) > 1 and not self.compares:
+            fix = "Run the command for each of them; effect, regions and report compare models"
+            raise DataError("--model", f"{len(models)} models", "one model", fix)
         if data is None:
             raise DataError("DATA", "none", "a data file", f"Run {form}")
         return models, data, more
 
 
-@dataclass(frozen=True, eq=False)
-class RowOptions:
-    """The rows of a file that are explained."""
+@dataclass(frozen=True, kw_only=True)
+class FeatureOptions(SessionOptions):
+    """The features of a command that explains models."""
 
-    table: FileTable
-    labels: Values | None
-    weights: Values | None
-    read: int
-    unlabelled: int
-    sample: int | None = None
-    selected: int | None = None
+    panel: ClassVar[str | None] = None
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """Return the numbers of rows for the JSON document."""
-        where = {} if self.selected is None else {"where": self.selected}
-        used = self.sample or len(self.table)
-        return {"read": self.read, **where, "without_label": self.unlabelled, "used": used}
+    more: list[str] | None = argument(
+        "Columns or groups to explain, also as patterns: 'temp*' or '/regex/'.", "FEATURE"
+    )
+    feature: list[str] | None = column("Same as FEATURE; may be repeated.")
+    features: str | None = option(
+        "Comma-separated list of features, also as patterns: 'temp*' or '/regex/'.",
+        metavar="COLUMN,COLUMN",
+        complete=completion.listed_columns,
+    )
+
+    def named(self, more: Sequence[str]) -> list[str]:
+        """Return the features that arguments and options name, each once."""
+        names = (*more, *(self.feature or ()), *choices.listed(self.features, "--features"))
+        return list(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions(FeatureOptions):
+    """The method of effects, and its bins."""
+
+    panel: ClassVar[str | None] = None
+
+    method: str | None = option(
+        f"Method: {', '.join(methods_that(lambda m: not m.importance))}. By default rhale, or ale for two "
+        "features and for levels without an order.",
+        metavar="NAME",
+        complete=completion.methods,
+    )
+    bins: int | None = option(
+        "Number of bins, or of grid points for pdp and ice.", metavar="N", least=1
+    )
+
+    def method_for(self, usual: str | None) -> Parameters | None:
+        """Return the method with the number of bins, `usual` if none is named; None for the library's default."""
+        name = self.method or usual or ("rhale" if self.bins else None)
+        return None if name is None else choices.method_of(name, self.bins)
+
+    def check(self, named: Sequence[str]) -> None:
+        """Check the method and its bins."""
+        if self.method is not None:
+            choices.method_of(self.method, self.bins)

@@ -11,10 +11,9 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import typer
 from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
 from rich.console import Console
 from rich.markup import escape
@@ -235,27 +234,10 @@ def jsonable(value: object) -> JsonValue:
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
 
 
-def json_result(found: Result, **labels: object) -> Document:
-    """Return what a result says for a JSON document: its `to_dict`, and the labels."""
-    return {**found.to_dict(), **labels}
-
-
 # ----------------------------------------------------------------- results to terminal and files
 Result: TypeAlias = (
     "Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change"
 )
-
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        help="Output file: a figure (.png, .svg, .pdf), an interactive page (.html) or numbers (.csv, .json, .npz). "
-        "In .csv, text that begins like a formula (= + - @) gets an apostrophe.",
-        metavar="FILE",
-    ),
-]
 
 
 NUMBERS = (".csv", ".json", ".npz")
@@ -265,6 +247,8 @@ FIGURES = (".png", ".svg", ".pdf")
 
 
 PAGES = (".html",)
+
+EVERY_ENDING = (*FIGURES, *PAGES, *NUMBERS)
 
 
 def show(result: Result, terminal: Terminal) -> None:
@@ -284,11 +268,18 @@ def show(result: Result, terminal: Terminal) -> None:
         terminal.show(surface(result) if isinstance(result, sd.Surface) else numbers(result))
 
 
-def by_class(found: Result | sd.MultiOutput[Any]) -> list[tuple[Document, Result]]:
-    """Return a result, or those of several classes or outputs, with the labels that distinguish them."""
-    if isinstance(found, sd.MultiOutput):
-        return [({"class": label}, one) for label, one in found.items()]
-    return [({}, found)]
+def by_class(
+    found: Result | sd.MultiOutput[Result] | sd.Comparison[Any],
+) -> list[tuple[Document, Result]]:
+    """Return a result, or those of several models, classes or outputs, with the labels that distinguish them."""
+    if not isinstance(found, sd.MultiOutput | sd.Comparison):
+        return [({}, found)]
+    what = "model" if isinstance(found, sd.Comparison) else "class"
+    return [
+        ({what: label, **keys}, part)
+        for label, one in found.items()
+        for keys, part in by_class(one)
+    ]
 
 
 def output_results(
@@ -309,14 +300,14 @@ def output_results(
         for (_, result), path in zip(found, written, strict=True):
             write(result, path)
             terminal.written(path)
-    results = [json_result(result, **keys) for keys, result in found] if terminal.json else []
+    results = [{**result.to_dict(), **keys} for keys, result in found] if terminal.json else []
     return {"results": results, "written": written}
 
 
 def check_out(
     out: Path | None,
     inputs: Sequence[str],
-    endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS),
+    endings: Sequence[str] = EVERY_ENDING,
     option: str = "--out",
 ) -> None:
     """Check before the computation that an output file can be written."""
@@ -378,8 +369,7 @@ def write(result: Result, out: Path) -> None:
     elif ending == ".json":
         result.to_json(out, indent=1)
     else:
-        columns = next(iter(tables_of(result).values()))
-        write_csv(out, columns, zip(*columns.values(), strict=True))
+        write_table(out, result.table())
 
 
 def write_csv(
@@ -392,29 +382,7 @@ def write_csv(
         writer.writerows(map(cell_text, row) for row in rows)
 
 
-def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:
-    """Return all tables of a result by name, the most important one first."""
-    from skedasis.results.frames import effect_table, surface_table
-
-    if isinstance(result, sd.Change | sd.Diagnosis | sd.Interactions):
-        alone = isinstance(result, sd.Diagnosis)
-        tables = {"diagnosis": result.table()} if alone else result.tables()
-        return {what: _columns(table) for what, table in tables.items()}
-    if isinstance(result, sd.Importance):
-        return {what: _columns(result.table(what)) for what in ("importance", "values")}
-    if isinstance(result, sd.Regions):
-        of = ["regions", "splits", "effect"] + ["bins"] * all(len(e.bins or ()) for e in result)
-        return {what: _columns(result.table(what)) for what in of}
-    if isinstance(result, sd.RegionsByFeature):
-        return {what: _columns(result.table(what)) for what in ("ranking", "regions", "splits")}
-    if isinstance(result, sd.Surface):
-        of = ["effect"] + ["cells"] * (result.cells is not None)
-        return {what: _columns(surface_table(result, what)) for what in of}
-    of = ["effect"] + ["bins"] * (result.bins is not None)
-    of += ["missing"] * (result.missing_point is not None)
-    return {what: _columns(effect_table(result, what)) for what in of}
-
-
-def _columns(table: Mapping[str, Iterable[object]]) -> dict[str, list[JsonValue]]:
-    """Return the columns of a table as lists of values that JSON can represent."""
-    return {name: [jsonable(value) for value in column] for name, column in table.items()}
+def write_table(out: Path, table: Mapping[str, Iterable[object]], option: str = "--out") -> None:
+    """Write the columns of a table of a result as CSV."""
+    cells = [[jsonable(value) for value in column] for column in table.values()]
+    write_csv(out, table, zip(*cells, strict=True), option)

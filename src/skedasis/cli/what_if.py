@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import ClassVar
 
 import skedasis as sd
-from skedasis.cli import completion, inputs, options, output
-from skedasis.cli.inputs import NamedColumns
-from skedasis.cli.options import CommandOptions
-from skedasis.cli.output import Document, Out, Terminal
+from skedasis.cli import completion, output
+from skedasis.cli.inputs import NamedColumns, split_name
+from skedasis.cli.options import SessionOptions, argument, column, option
+from skedasis.cli.output import Document, Terminal
+from skedasis.cli.session import Session
 from skedasis.errors import DataError
 
 EXAMPLES = """Examples
@@ -37,41 +36,36 @@ _FORM = "FEATURE=MOVE, such as age=+1, age=-10%, age=x2, age=40 or town=north"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WhatIfOptions(CommandOptions):
+class WhatIfOptions(SessionOptions):
     """The options of `skedasis what-if`."""
 
-    more: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FEATURE=MOVE",
-            show_default=False,
-            help="What moves: +1 and -1 are steps, +10% a percentage of each row's value, x2 a factor; a plain number, "
-            "time or level is set in every row. Several features move at the same time.",
-            autocompletion=completion.moves,
-        ),
-    ] = None
-    out: Out = None
-    set_: Annotated[
-        list[str] | None,
-        options.option(
-            "Value that a feature gets in every row, such as a negative number; may be repeated.",
-            "--set",
-            metavar="FEATURE=VALUE",
-            complete=completion.moves,
-        ),
-    ] = None
-    by: Annotated[
-        str | None,
-        options.column(
-            "Column whose levels, or quartiles, are regions; or the values that cut it: age=20,50."
-        ),
-    ] = None
-    rows: Annotated[
-        Path | None,
-        options.option("CSV file for the change of each row.", metavar="FILE"),
-    ] = None
-    quantity: options.QuantityName = None
-    loss: options.LossOption = None
+    panel: ClassVar[str | None] = None
+
+    more: list[str] | None = argument(
+        "What moves: +1 and -1 are steps, +10% a percentage of each row's value, x2 a factor; a plain number, "
+        "time or level is set in every row. Several features move at the same time.",
+        "FEATURE=MOVE",
+        completion.moves,
+    )
+    set_: list[str] | None = option(
+        "Value that a feature gets in every row, such as a negative number; may be repeated.",
+        "--set",
+        metavar="FEATURE=VALUE",
+        complete=completion.moves,
+    )
+    by: str | None = column(
+        "Column whose levels, or quartiles, are regions; or the values that cut it: age=20,50."
+    )
+    rows: Path | None = option("CSV file for the change of each row.", metavar="FILE")
+
+    def outputs(self) -> list[tuple[Path | None, Sequence[str], str]]:
+        """Return the files that are written."""
+        return [*super().outputs(), (self.rows, (".csv",), "--rows")]
+
+    def check(self, named: Sequence[str]) -> None:
+        """Check the options before any file is read."""
+        if not named and not self.set_:
+            raise DataError("FEATURE=MOVE", "none", _FORM, "Name what moves")
 
 
 def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:
@@ -79,34 +73,19 @@ def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:
 
     Prints the mean change over the rows with its interval, and how many rows leave the data.
     """
-    models, path, more = opts.assigned("what-if")
-    output.check_out(opts.out, [path, *models])
-    output.check_out(opts.rows, [path, *models], (".csv",), "--rows")
-    if not more and not opts.set_:
-        raise DataError("FEATURE=MOVE", "none", _FORM, "Name what moves")
-    labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
-    files = inputs.opened_all(opts, path, models[0], terminal, labelled=labelled)
-    moves = _moves(files.columns, more, "FEATURE=MOVE")
-    to = _moves(files.columns, opts.set_ or (), "--set")
-    found = sd.what_if(
-        inputs.quantity_of(files.model, opts.class_, opts.quantity, opts.loss),
-        files.data,
-        moves,
-        to=to,
-        by=None if opts.by is None else _by(files.columns, opts.by),
-        **files.keywords(opts),
-    )
-    results = output.by_class(found)
-    written = output.output_results(results, opts.out, terminal, [path, *models])
+    s = Session.open(opts, terminal, "what-if")
+    moves = _moves(s.columns, s.named, "FEATURE=MOVE")
+    to = _moves(s.columns, opts.set_ or (), "--set")
+    by = None if opts.by is None else _by(s.columns, opts.by)
+    found = sd.what_if(s.quantity, s.data, moves, to=to, by=by, **s.keywords)
+    document = s.finish(output.by_class(found))
     if opts.rows is not None:
         changes = {"": found} if isinstance(found, sd.Change) else dict(found)
         paths = [opts.rows] if "" in changes else output.paths_of(opts.rows, list(changes))
         for one, file in zip(changes.values(), paths, strict=True):
-            table = one.table("rows")
-            cells = [[output.jsonable(v) for v in column] for column in table.values()]
-            output.write_csv(file, table, zip(*cells, strict=True), "--rows")
+            output.write_table(file, one.table("rows"), "--rows")
             terminal.written(file)
-    return {"rows": files.rows.counts, **written}
+    return document
 
 
 def _moves(columns: NamedColumns, texts: Sequence[str], option: str) -> dict[str | int, str]:
@@ -124,11 +103,10 @@ def _moves(columns: NamedColumns, texts: Sequence[str], option: str) -> dict[str
 
 def _split(columns: NamedColumns, text: str, option: str, form: str) -> tuple[str, str]:
     """Return the name and what follows the sign of equality; a name may have such signs, too."""
-    parts = text.split("=")
     known = {*columns.table.names, *(columns.groups or {})}
-    for k in range(len(parts) - 1, 0, -1):
-        if "=".join(parts[:k]) in known and "=".join(parts[k:]).strip():
-            return "=".join(parts[:k]), "=".join(parts[k:]).strip()
+    found = split_name(text, known)
+    if found is not None:
+        return found
     name, sign, value = text.partition("=")
     if not sign or not value.strip():
         own = max((n for n in known if text.startswith(n)), key=len, default="")

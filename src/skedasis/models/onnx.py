@@ -44,7 +44,7 @@ class _Value(Protocol):
     shape: Sequence[int | str | None]
 
 
-class Session(Protocol):
+class RuntimeSession(Protocol):
     """What is called on onnxruntime's `InferenceSession`."""
 
     def get_inputs(self) -> Sequence[_Value]: ...
@@ -88,7 +88,7 @@ def as_onnx(model: Any) -> ModelAdapter:
     )
 
 
-def _session(model: Any) -> Session:
+def _session(model: Any) -> RuntimeSession:
     """Return the session itself, or a new session for a `ModelProto`."""
     if not hasattr(model, "SerializeToString"):
         return model
@@ -118,10 +118,10 @@ class OnnxModel(ModelAdapter):
 
     def _reset(self) -> None:
         super()._reset()
-        self._session: Session | None = None
+        self._session: RuntimeSession | None = None
 
     @property
-    def session(self) -> Session:
+    def session(self) -> RuntimeSession:
         """Return the session, which is made on first use."""
         with self._lock:
             if self._session is None:

@@ -5,8 +5,9 @@ import pytest
 from sklearn.linear_model import BayesianRidge, LogisticRegression
 
 import skedasis as sd
-from skedasis.cli import completion, inputs
+from skedasis.cli import choices, completion
 from skedasis.cli.app import app
+from skedasis.cli.explain import EffectOptions
 from skedasis.quantities.base import Quantity
 from skedasis.results.checks.check import CODES
 from tests.shell import CliRunner
@@ -59,12 +60,12 @@ def test_what_is_offered_is_taken():
     clf = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     ridge = BayesianRidge().fit([[0.0], [1.0], [2.0]], [0, 1, 3])
     for name, _ in completion.methods(""):
-        assert inputs.method_of(name, 5) is not None
+        assert choices.method_of(name, 5) is not None
     for name in completion.LOSSES:
         assert isinstance(sd.loss(ridge, name), Quantity)
     for name, _ in completion.quantities(""):
         model = ridge if name in ("variance", "prediction") else clf
-        assert isinstance(inputs.quantity_of(model, None, name), Quantity), name
+        assert isinstance(EffectOptions(quantity=name).quantity_of(model), Quantity), name
 
 
 @pytest.mark.parametrize(
