@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance, ImportanceRank
     from skedasis.results.interactions import Interactions
+    from skedasis.results.multi_output import ResultsByLabel
     from skedasis.results.regions import Regions, RegionsByFeature
     from skedasis.results.surface import Surface
 
@@ -268,9 +269,7 @@ def show(result: Result, terminal: Terminal) -> None:
         terminal.show(surface(result) if isinstance(result, sd.Surface) else numbers(result))
 
 
-def by_class(
-    found: Result | sd.MultiOutput[Result] | sd.Comparison[Any],
-) -> list[tuple[Document, Result]]:
+def by_class(found: Result | ResultsByLabel[Any]) -> list[tuple[Document, Result]]:
     """Return a result, or those of several models, classes or outputs, with the labels that distinguish them."""
     if not isinstance(found, sd.MultiOutput | sd.Comparison):
         return [({}, found)]

@@ -894,10 +894,7 @@ class Regions(SavedResult, Sequence[Effect]):
             "rule": _texts(n.rule for n, _ in found),
             "feature": _texts(s.feature for _, s in found),
             "condition": _texts(s.conditions[0].text if s.conditions else "" for _, s in found),
-            **{
-                name: np.array([vars(s)[name] for _, s in found], dtype=float)
-                for name in numbers
-            },
+            **{name: np.array([vars(s)[name] for _, s in found], dtype=float) for name in numbers},
             "another": _texts(s.another for _, s in found),
             "rows": np.array([s.rows for _, s in found], dtype=np.int64),
         }
