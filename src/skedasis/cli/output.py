@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
@@ -271,14 +271,14 @@ def show(result: Result, terminal: Terminal) -> None:
 
 def by_class(found: Result | ResultsByLabel[Any]) -> list[tuple[Document, Result]]:
     """Return a result, or those of several models, classes or outputs, with the labels that distinguish them."""
-    if not isinstance(found, sd.MultiOutput | sd.Comparison):
-        return [({}, found)]
-    what = "model" if isinstance(found, sd.Comparison) else "class"
-    return [
-        ({what: label, **keys}, part)
-        for label, one in found.items()
-        for keys, part in by_class(one)
-    ]
+    if isinstance(found, sd.MultiOutput | sd.Comparison):
+        what = "model" if isinstance(found, sd.Comparison) else "class"
+        return [
+            ({what: label, **keys}, part)
+            for label, one in found.items()
+            for keys, part in by_class(one)
+        ]
+    return [({}, cast("Result", found))]
 
 
 def output_results(
