@@ -196,9 +196,9 @@ class PlotAxis:
     """The range of a variable, with its name, unit, ticks and labels."""
 
     name: str
-    unit: str | None
-    least: float
-    most: float
+    unit: str | None = None
+    least: float = math.nan
+    most: float = math.nan
     margin: float = 0.03
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
