@@ -298,7 +298,7 @@ def test_the_table_is_sorted_by_its_headings(page, report):
     assert sorted_by() == ("Heterogeneity score", "ascending")
     page.locator(".ranking .sorter:has-text('Feature')").press("Enter")
     assert order() == ["town", *[f"x{j}" for j in range(FEATURES - 1)]]
-    page.click(".ranking .sorter:has-text('Regions')")
+    page.click(".ranking .sorter:has-text('rule explains')")
     found = report.content.sections[0].regions
     shares = {f: r.heterogeneity_explained for f, r in found.items() if len(r) > 1}
     first = order()[: len(shares)]

@@ -219,7 +219,7 @@ def test_pictures_say_what_they_show(section):
     firm, grade = rhale_png(section, "firm"), rhale_png(section, "grade")
     assert firm.name == "firm ALE"
     assert firm.alt.startswith("firm: effect on prediction (ALE), model, at 6 levels.")
-    assert "raises the prediction most" in firm.alt
+    assert "The average effect is highest for" in firm.alt
     assert grade.name == "grade RHALE"
     assert "The feature is missing in 22 rows." in grade.alt
     assert "Dotted" not in grade.caption + firm.caption

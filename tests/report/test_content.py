@@ -295,8 +295,8 @@ def test_each_sentence_has_its_cause(X, coin):
     plain = " ".join(report_text.summary(told_of(lambda X: X[:, 0], X)))
     assert "interact" not in plain
     assert "Check the" not in plain
-    assert "Predictive uncertainty" not in plain
-    assert "Predictive uncertainty depends most on x0" in " ".join(
+    assert "Unsure where" not in plain
+    assert "x0 ≤ 0.53 (51 % of the rows): 1.5 times its average uncertainty" in " ".join(
         report_text.summary(told_of(coin[0], X, coin[1]))
     )
 

@@ -149,7 +149,7 @@ def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     assert section.uncertainty.sampled
     assert section.uncertainty.rhale["x1"].bins.count.sum() == 200
     assert section.uncertainty.rhale["x1"].bins.weight.sum() == (400 if weighted else 200)
-    assert "sample of 200 of 600" in section.uncertainty.notes[0]
+    assert "200 of 600 rows, chosen at random" in section.uncertainty.notes[0]
 
 
 @pytest.mark.slow

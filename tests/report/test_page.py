@@ -74,10 +74,10 @@ def headings(page):
 @pytest.mark.slow
 def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_path, X):
     assert headings(page) == [
-        *("Summary", "Where to look", "Features", "Interactions"),
+        *("Summary", "Who is affected", "Where to look", "Features", "Interactions"),
         "Methods and cost",
     ]
-    assert "Predictive uncertainty" in headings(coin[1])
+    assert "How unsure the model is" in headings(coin[1])
     bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, regions=False, progress=False)
     assert "Interactions" not in headings(Page(bare.path))
 
@@ -258,4 +258,4 @@ def test_regions_are_on_the_page_with_their_rules(tmp_path):
     for rule, text in report_text.region_texts(regions).lines:
         assert rule in words
         assert " ".join(text.split()) in words
-    assert "sd.regions(model, X, 'x0').plot()" in page.words
+    assert "sd.regions(model, X, 'x0').plot(scale='prediction')" in page.words

@@ -54,7 +54,7 @@ def misuse() -> None:
     sd.explain(3, X, "x0")  # wrong: reportArgumentType
     sd.explain(model, 3, "x0")  # wrong: reportArgumentType
     sd.explain(model, X, "x0", schema={"x0": "number"})  # wrong: reportArgumentType
-    sd.explain(model, X, "x0", cv=[[0], [1]])  # wrong: reportCallIssue
+    sd.explain(model, X, "x0", cv=[[0], [1]])  # wrong: reportArgumentType
     sd.explain([model, model], X, "x0", cv=5)  # wrong: reportArgumentType
     sd.report(model, X, seed=1)  # wrong: reportCallIssue
     sd.report(model, X, n_jobs="two")  # wrong: reportArgumentType
