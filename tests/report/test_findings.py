@@ -189,6 +189,33 @@ def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_name
     assert "x3" in said
 
 
+def test_heights_are_those_of_the_function_where_figures_draw_predictions(hours):
+    section = replace(section_of(demand, hours), scale="prediction")
+    said = findings(section)[0].text
+    found = re.search(
+        r"highest at 17 \((\d+)\) and 8 \((\d+)\) where .*, at 13 \((\d+)\) where", said
+    )
+    assert found, said
+    of = [(17, 1), (8, 1), (13, 0)]
+    heights = [float(demand(pd.DataFrame({"hr": [h], "working": [w]}))[0]) for h, w in of]
+    # Numbers have two digits; the line between few values has its vertices there.
+    assert [float(v) for v in found.groups()] == pytest.approx(heights, rel=0.06)
+
+
+def test_one_height_a_curve_is_told_with_what_divides_them():
+    X = np.random.default_rng(0).uniform(0, 10, (6000, 3))
+
+    def three(X):
+        top = np.where(X[:, 1] > 5, np.where(X[:, 2] > 5, 90.0, 30.0), 0.0)
+        return 200 + top * (2.6 - np.abs(X[:, 0] - 4))  # 2.6: the mean distance
+
+    section = replace(section_of(three, X), scale="prediction")
+    said = next(f.text for f in findings(section) if f.features[0] == "x0")
+    found = re.search(r"highest at [\d.]+ \((\d+) to (\d+), by x2\)", said)
+    assert found, said
+    assert [float(v) for v in found.groups()] == pytest.approx([200 + 2.6 * 30, 200 + 2.6 * 90], rel=0.05)
+
+
 def test_one_feature_has_one_finding():
     X = np.random.default_rng(0).uniform(0, 10, (800, 1))
     said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)
@@ -370,7 +397,7 @@ def test_few_distant_rows_do_not_stretch_a_change():
     rng = np.random.default_rng(0)
     X = np.r_[rng.uniform(0, 10, 960), rng.uniform(10, 100, 40)][:, None]
     said = texts_of(lambda X: 2 * X[:, 0], X)[0]
-    pattern = r"x0: the prediction rises by ([\d.]+) from ([\d.]+) to ([\d.]+), where (\d+) % of the rows are\."
+    pattern = r"x0: the prediction rises by ([\d.]+) from ([\d.]+) to ([\d.]+) \((\d+) % of the rows lie there\)\."
     found = re.fullmatch(pattern, said)
     assert found, said
     change, low, high, share = (float(v) for v in found.groups())
@@ -381,7 +408,7 @@ def test_few_distant_rows_do_not_stretch_a_change():
     # Turns beyond are not told either; rows on most of the axis need no range.
     said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)[0]
     assert re.match(
-        r"x0: between 0(\.\d+)? and (9|10)(\.\d+)?, where 9\d % of the rows are, the", said
+        r"x0: between 0(\.\d+)? and (9|10)(\.\d+)? \(9\d % of the rows lie there\), the", said
     )
     assert "% of" not in texts_of(lambda X: 2 * X[:, 0], X[:960])[0]
 
@@ -409,7 +436,7 @@ def test_headline_names_the_labels():
     line = headline(section, rows=300, features=2, target="Status")
     assert line.startswith("A HistGradientBoostingClassifier predicts whether Status is “bad”: ")
     usual = round(100 * np.mean(labels == "good"))
-    assert f"(always the most frequent class: {usual} %), on 300 rows" in line
+    assert f"(always guessing the most frequent class: {usual} %), on 300 rows" in line
     chosen = section_of(sd.prediction(lambda X: X[:, 0], name="price"), X)
     assert headline(chosen, rows=1, features=2, target="y").startswith("Explains price of a")
 

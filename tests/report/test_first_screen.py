@@ -75,7 +75,7 @@ def test_the_bar_is_about_the_curves_that_are_drawn(two):
     assert main + regions + rest == pytest.approx(100, abs=0.1)
     lefts = [float(s["left"].rstrip("%")) for s in bar]
     assert lefts == pytest.approx([0, main, main + regions], abs=0.05)
-    assert bar[1]["name"].startswith("more with a curve for each group of rows of x")
+    assert bar[1]["name"].startswith("more with the curves of groups, which for x")
     assert [s["kind"] for s in variance_bar(plain.variance_shares)] == ["main", "rest"]
 
 

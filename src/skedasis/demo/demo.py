@@ -307,7 +307,7 @@ def _quantity(model: Any, problem: Problem) -> Quantity:
         name = f"P({problem.target} = {problem.class_})"
         return probability(model, class_=problem.class_, name=name)
     unit = (problem.units or {}).get(problem.target)
-    return prediction(model, name=f"predicted {problem.target}", unit=unit)
+    return prediction(model, unit=unit)
 
 
 def _models(problem: Problem, rows: int, seed: int) -> dict[str, Any]:
@@ -431,6 +431,7 @@ def ranking(sections: Sequence[ModelSection]) -> Lines:
 
 def sentences(content: ReportContent) -> dict[str, list[str]]:
     """Return what the page says first of the first model, and of both: what they have in common, where they differ."""
+    content = content.drawn_at("prediction")  # as the page is
     first = content.sections[0]
     both = [models_findings(one, content.features) for one in Views.of(content.sections).together]
     found = {first.name: findings(first), "both models": [f for some in both for f in some]}

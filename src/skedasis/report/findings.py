@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import ROUNDING_NOISE, counted, listed, size
+from skedasis._numbers import ROUNDING_NOISE, counted, listed, number, size
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
@@ -132,7 +132,12 @@ def _of_target(section: ModelSection, target: str) -> tuple[str, dict[str, objec
     if name and section.quantity == "prediction":
         return "target", {"target": name}
     if name and section.class_name:
-        return "class", {"target": name, "which": f"“{named(section.class_name, NAME_LENGTH)}”"}
+        quality = section.quality
+        several = quality is not None and quality.kind != "regression" and "AUC" not in quality
+        return "one of several" if several else "class", {
+            "target": name,
+            "which": f"“{named(section.class_name, NAME_LENGTH)}”",
+        }
     case = "entropy" if section.quantity == "entropy" else "quantity"
     return case, {"quantity": quantity_phrase(section)}
 
@@ -277,6 +282,10 @@ class _Group:
     """Whether a numeric feature has two values."""
     part: float = math.nan
     """Fraction of all rows between the ends, if these leave rows out."""
+    levels: tuple[float, ...] = ()
+    """Mean of the quantity over the rows of each part: what lifts its curve to the height of predictions."""
+    divided_by: tuple[str, ...] = ()
+    """The features by which the parts differ."""
 
     @cached_property
     def kind(self) -> str:
@@ -345,6 +354,7 @@ class _Group:
 
 def _group(effect: Effect, whole: Effect | None = None) -> _Group:
     """Return an effect as a group; the ends of its curve are chosen by the rows of the effect in all rows."""
+    levels = (effect.about.level,)
     if isinstance(effect.axis, LevelAxis):
         own = effect.axis.levels.labels
         every = (
@@ -357,12 +367,12 @@ def _group(effect: Effect, whole: Effect | None = None) -> _Group:
         x = np.array([every.index(own[k]) for k in known], dtype=float)
         curve = Curve(x, effect.value[known], standard_errors(effect)[known])
         names = (named(one_line(text), NAME_LENGTH) for text in every)
-        return _Group(curve, (curve,), labels=tuple(names))
+        return _Group(curve, (curve,), labels=tuple(names), levels=levels)
     curve, two = Curve.of(effect).reliable, _takes_two_values(effect)
     if len(curve.x) < 2 or (len(curve.x) == 2 and two):
-        return _Group(curve, (curve,), two=two)
+        return _Group(curve, (curve,), two=two, levels=levels)
     inner, part = _without_ends(curve, effect if whole is None else whole)
-    return _Group(inner, (inner,), two=two, part=part)
+    return _Group(inner, (inner,), two=two, part=part, levels=levels)
 
 
 def _without_ends(curve: Curve, effect: Effect) -> tuple[Curve, float]:
@@ -481,6 +491,8 @@ def _together(regions: Regions, every: Sequence[_Group], k: int) -> _Group:
         first,
         curve=curve,
         parts=tuple(g.curve for g in groups),
+        levels=tuple(level for g in groups for level in g.levels),
+        divided_by=tuple(dict.fromkeys(_splits(regions.nodes, k))),
         two=all(g.two for g in groups),
         share=share,
         part=part,
@@ -511,6 +523,15 @@ def _below(nodes: Sequence[RegionNode], k: int) -> list[int]:
     if node.region >= 0:
         return [node.region]
     return [region for child in node.children for region in _below(nodes, child)]
+
+
+def _splits(nodes: Sequence[RegionNode], k: int) -> Iterator[str]:
+    """Yield the features that divide the rows of a node."""
+    split, children = nodes[k].split, nodes[k].children
+    if split is not None and children:
+        yield split.feature
+    for child in children:
+        yield from _splits(nodes, child)
 
 
 def _compared(regions: Regions) -> tuple[_Group, _Group, bool] | None:
@@ -578,6 +599,8 @@ class _Words:
 
     quantity: str
     unit: str
+    raised: bool
+    """Whether figures draw curves at the height of predictions."""
 
     def size(self, value: float) -> str:
         return f"{size(value)}{self.unit}"
@@ -597,11 +620,23 @@ class _Words:
         """Return points of a curve with its values there; of more than two levels, the first and how many."""
         shown = points if len(points) < 3 else points[:1]
         texts: list[str] = []
+        raised = self.raised and all(map(math.isfinite, group.levels))
+        by = [feature_named(name) for name in group.divided_by]
         for k in shown:
             x = group.curve.x[k]
             values = [float(np.interp(x, c.x, c.value)) for c in group.parts]
-            above = bool(np.mean(values) > 0)
-            texts.append(tell(HEIGHT, place=group.at(k), size=self.sizes(values), above=above))
+            if raised:
+                heights = [v + level for v, level in zip(values, group.levels, strict=True)]
+                low, high = number(min(heights), 2), number(max(heights), 2)
+                high, by = (high, by) if high != low else ("", [])
+                place = {"place": group.at(k), "low": low, "high": high, "unit": self.unit}
+                texts.append(tell(HEIGHT["drawn"], by=by or "", **place))
+                by = []  # said once
+            else:
+                above, around = bool(np.mean(values) > 0), self.sizes(values)
+                texts.append(
+                    tell(HEIGHT["around zero"], place=group.at(k), size=around, above=above)
+                )
         others = len(points) - len(shown)
         return f"{at}{listed([*texts, *([counted(others, 'similar level')] if others else [])])}"
 
@@ -610,7 +645,8 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
     """Return what there is to say about a feature; None if its curve is within its errors."""
     regions = None if stated else regions_that_matter(section, effect.feature)
     unit = f" {named(effect.about.unit, NAME_LENGTH)}" if effect.about.unit else ""
-    words, name = _Words(quantity_phrase(section), unit), feature_named(effect.feature)
+    words = _Words(quantity_phrase(section), unit, section.scale == "prediction")
+    name = feature_named(effect.feature)
     after = _other_rows(effect, words.quantity)
     if regions is not None:
         for text, features in _by_groups(regions, words):

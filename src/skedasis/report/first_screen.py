@@ -117,7 +117,7 @@ def first_screen(
         "variance_shares": shares and variance_bar(shares),
         "no_variance_shares": section.reasons.get("variance_shares", ""),
         "findings": [_linked(f, anchors) for f in said],
-        "curves_name": "The features above, in the same order"
+        "curves_name": "The features above, in the same order: first what moves it most, on average or for single rows"
         if first[: len(features)] == features
         else "The features that change it most, on average or for groups of rows",
         "curves": [
@@ -172,6 +172,12 @@ ALIKE = 0.05
 IMPORTANCE = "Importance says how much the average curve changes over the rows (standard deviation)"
 """What the number below a curve means."""
 
+BANDS = (
+    "The inner band says how precisely the average curve is known (95 % interval), the outer one how far the effect of "
+    "single rows lies from it (one standard deviation)"
+)
+"""What the bands along a curve mean."""
+
 
 def _note(section: ModelSection, features: Sequence[str]) -> str:
     """Return what the numbers below the curves, their zero and their bands mean."""
@@ -181,7 +187,9 @@ def _note(section: ModelSection, features: Sequence[str]) -> str:
     groups = any(regions_that_matter(section, f) is not None for f in features)
     if section.scale == "prediction":
         said.append("The grey line is the average over all rows")
-        said[-1] += "; the curve of a group of rows averages to that of its own" if groups else ""
+        said[-1] += (
+            "; the curve of a group of rows has the average of its own rows" if groups else ""
+        )
     else:
         at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
         said.append(f"The line at 0 stands for the average{at}")
@@ -189,7 +197,7 @@ def _note(section: ModelSection, features: Sequence[str]) -> str:
             said[-1] += (
                 ", of a group of rows for its own: compare the shapes of groups, not heights"
             )
-    said.append("The band along a curve is the 95 % interval of this average")
+    said.append(BANDS)
     said.append("Strokes below show where the data are")
     return f"{'. '.join(said)}."
 
@@ -232,7 +240,11 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     names = listed([feature_title(f) for f in shares.drawn_regions], 6)
     lines = [
         ("main", f"explained by the average curves shown{why}", main),
-        ("regions", f"more with a curve for each group of rows of {names}", regions),
+        (
+            "regions",
+            f"more with the curves of groups, which for {names} add to the other curves",
+            regions,
+        ),
         ("rest", "left unexplained", 1.0 - main - regions),
     ]
     lines = [line for line in lines if line[0] != "regions" or regions >= LEAST]
@@ -252,8 +264,11 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     ]
 
 
-WORTHLESS = ": added up, no better than one number for all, because features interact or depend on each other"
-"""What is said of curves whose sum is further from the quantity than its mean."""
+WORTHLESS = (
+    ": added up, no better than one number for all, because features interact or depend on each other; each curve "
+    "still describes its own feature"
+)
+"""What is said where the curves, added up, are further from the quantity than its mean is."""
 
 LEAST = 0.005
 """Fraction of the variance; a smaller part has no line of its own."""
@@ -305,7 +320,7 @@ def models_first_screen(
         "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
         "curves_name": "The features that change the predictions of these models most",
         "curves": curves,
-        "note": f"{IMPORTANCE}. The band along a curve is the 95 % interval of this average.",
+        "note": f"{IMPORTANCE}. {BANDS}.",
         "who": [],
     }
 

@@ -95,12 +95,12 @@ CURVE: Mapping[str, str] = {
     "unclear": "[{quantity} ]does not clearly change (range {size}, within its uncertainty)",
     "two values": "{new} instead of {old} {change:raises|lowers} {quantity} by {size}",
     "line": (
-        "[{quantity} ]{change:rises|falls} by {size} from {start} to {end}[, where {part:%} of the rows are]"
-        "[, mostly between {low} and {high}][, mostly at {at}]"
+        "[{quantity} ]{change:rises|falls} by {size} from {start} to {end}[ ({part:%} of the rows lie there)]"
+        "[, most of it between {low} and {high}][, most of it at {at}]"
     ),
     "levels": "[{quantity} is ]highest for {top}, lowest for {bottom}",
     "turns": (
-        "[between {start} and {end}, where {part:%} of the rows are, ][{quantity} is ]highest at {top}, "
+        "[between {start} and {end} ({part:%} of the rows lie there), ][{quantity} is ]highest at {top}, "
         "lowest at {bottom}"
     ),
     "one turn": (
@@ -130,7 +130,7 @@ PAIR: Mapping[str, str] = {
     ),
     "no change": "{said} {where}; {elsewhere}, it does not {clear:|clearly }change",
     "two peaks": (
-        "[between {start} and {end}, where {part:%} of the rows are, ]{quantity} is highest {top} {where}, "
+        "[between {start} and {end} ({part:%} of the rows lie there), ]{quantity} is highest {top} {where}, "
         "{other} {elsewhere}"
     ),
     "two shapes": "{where}, {said}; {elsewhere}, {other}",
@@ -152,6 +152,7 @@ QUANTITY: Mapping[str, str] = {"prediction": "the prediction", "entropy": "the m
 HEADLINE: Mapping[str, str] = {
     "target": "{model} predicts {target}",
     "class": "{model} predicts whether {target} is {which}",
+    "one of several": "{model} predicts {target}, of which {which} is one class of several",
     "quantity": "explains {quantity} of {model}",
     "entropy": "explains how uncertain {model} is (entropy)",
 }
@@ -164,7 +165,7 @@ QUALITY: Mapping[str, str] = {
     "regression": (
         "[R² {r2}{worse: (worse than always predicting the mean)|}, ]mean absolute error {error:size}[ {unit}]"
     ),
-    "classes": "[AUC {auc}, ]right for {right:%} of the rows[ (always the most frequent class: {usual:%})]",
+    "classes": "[AUC {auc}, ]right for {right:%} of the rows[ (always guessing the most frequent class: {usual:%})]",
 }
 
 
@@ -176,18 +177,22 @@ QUALITY_UNKNOWN = "{labels:No labels: how|How} well it predicts is not known."
 FEATURE: Mapping[str, str] = {
     "alone": "{name}: {said}.[ {after}]",
     "deviating": (
-        "{name}: on average, {said}; single rows deviate from this by about {deviation}"
+        "{name}: on average, {said}; single rows lie about {deviation} above or below this"
         "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
     ),
     "still": (
-        "{name}: {quantity} does not clearly change on average, but single rows deviate from this by about {deviation}"
+        "{name}: {quantity} does not clearly change on average, but single rows lie about {deviation} above or below "
+        "this"
         "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
     ),
 }
 
 
-HEIGHT = "{place} ({size} {above:above|below} average)"
-"""A point of a curve and its value, compared with the average over the rows that the curve is about."""
+HEIGHT: Mapping[str, str] = {
+    "drawn": "{place} ({low}[ to {high}]{unit}[, by {by:list}])",
+    "around zero": "{place} ({size} {above:above|below} average)",
+}
+"""A point of a curve and its height as it is drawn; around zero: from the average over the rows of the curve."""
 
 
 MISSING = "Where it is missing, {quantity} is {change:size} {change:higher|lower} on average than where it is known."

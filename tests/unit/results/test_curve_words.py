@@ -39,9 +39,9 @@ def bump(x, at, width=1.5):
         ),
         # A bump of 10 % of the range is no peak.
         (lambda x: 200 * bump(x, 8) + 20 * bump(x, 17), "one peak at 8: rises by 200 from 0, "),
-        (lambda x: 50 * (x > 12), "rises by 50 from 0 to 24, mostly between 12 and 12.1"),
+        (lambda x: 50 * (x > 12), "rises by 50 from 0 to 24, most of it between 12 and 12.1"),
         (lambda x: np.sin(x * 2), "8 peaks and 7 dips, highest at "),
-        (lambda x: np.minimum(x, 5), "rises by 5 from 0 to 24, mostly between 0 and 4.5"),
+        (lambda x: np.minimum(x, 5), "rises by 5 from 0 to 24, most of it between 0 and 4.5"),
     ],
 )
 def test_known_curves(curve, words):
