@@ -213,7 +213,9 @@ def test_one_height_a_curve_is_told_with_what_divides_them():
     said = next(f.text for f in findings(section) if f.features[0] == "x0")
     found = re.search(r"highest at [\d.]+ \((\d+) to (\d+), by x2\)", said)
     assert found, said
-    assert [float(v) for v in found.groups()] == pytest.approx([200 + 2.6 * 30, 200 + 2.6 * 90], rel=0.05)
+    assert [float(v) for v in found.groups()] == pytest.approx(
+        [200 + 2.6 * 30, 200 + 2.6 * 90], rel=0.05
+    )
 
 
 def test_one_feature_has_one_finding():
