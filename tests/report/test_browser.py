@@ -221,6 +221,25 @@ def test_models_share_axes_until_one_is_chosen(models_and_outputs, visit):
 
 
 @pytest.mark.slow
+def test_no_section_is_a_heading_alone_in_any_view(tmp_path, visit):
+    X = np.random.default_rng(0).uniform(-1, 1, (600, 3))
+    models = {
+        name: lambda X, k=k: k * X[:, 0] * np.where(X[:, 1] > 0, 1, -1)
+        for name, k in (("a", 1.0), ("b", 3.0))
+    }
+    done = sd.report(models, X, path=tmp_path / "r.html", uncertainty=False, progress=False)
+    page = visit(done.path).page
+    for view in ("all models", "a", "b"):
+        page.get_by_label(view, exact=True).check()
+        found = page.evaluate(
+            "[...document.querySelectorAll('section[aria-labelledby]')].filter(s => s.checkVisibility())"
+            ".map(s => [s.querySelector('h2,h3').innerText.trim(), s.innerText.trim()])"
+        )
+        assert "Who is affected" in [name for name, _ in found]
+        assert not [name for name, said in found if said == name]
+
+
+@pytest.mark.slow
 def test_switches_are_operated_by_keys(models_and_outputs, visit):
     page = visit(models_and_outputs.path).page
     page.get_by_label("all models").focus()

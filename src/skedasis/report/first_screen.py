@@ -172,11 +172,9 @@ ALIKE = 0.05
 IMPORTANCE = "Importance says how much the average curve changes over the rows (standard deviation)"
 """What the number below a curve means."""
 
-BANDS = (
-    "The inner band says how precisely the average curve is known (95 % interval), the outer one how far the effect of "
-    "single rows lies from it (one standard deviation)"
-)
-"""What the bands along a curve mean."""
+BAND = "The band along a curve says how precisely it is known (95 % interval)"
+BANDS = f"{BAND}; the outer one, in lighter colour, how far single rows lie from it (one standard deviation)"
+"""What the bands along a curve mean: one, or two."""
 
 
 def _note(section: ModelSection, features: Sequence[str]) -> str:
@@ -197,7 +195,8 @@ def _note(section: ModelSection, features: Sequence[str]) -> str:
             said[-1] += (
                 ", of a group of rows for its own: compare the shapes of groups, not heights"
             )
-    said.append(BANDS)
+    single = any(regions_that_matter(section, f) is None for f in features)
+    said.append(BANDS if single else BAND)
     said.append("Strokes below show where the data are")
     return f"{'. '.join(said)}."
 
@@ -320,7 +319,7 @@ def models_first_screen(
         "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
         "curves_name": "The features that change the predictions of these models most",
         "curves": curves,
-        "note": f"{IMPORTANCE}. {BANDS}.",
+        "note": f"{IMPORTANCE}. {BAND}.",
         "who": [],
     }
 

@@ -462,7 +462,9 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
         for k, one in enumerate(views.together, 1)
     ]
     one_by_one = [
-        first_screen(content, s, anchors, views.places[k], f"first-{k + 1}") for k, s in sections
+        first_screen(content, s, anchors, views.places[k], f"first-{k + 1}")
+        | {"everywhere": views.everywhere(k)}
+        for k, s in sections
     ]
     about["who"] = any(screen["who"] for screen in one_by_one)
     context: Context = {
