@@ -20,10 +20,10 @@ from rich.table import Table as Lines
 import skedasis as sd
 from skedasis import __version__
 from skedasis._types import Values
-from skedasis.cli import completion, explain, interactions, regions, runtime, what_if
+from skedasis.cli import choices, completion, explain, interactions, regions, runtime, what_if
 from skedasis.cli.options import OutputOptions, add, argument, column, option
 from skedasis.cli.output import Document, Screen, Terminal, check_out, write_csv
-from skedasis.errors import DataError, nearest
+from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from skedasis.datasets import real
@@ -58,16 +58,8 @@ SYNTHETIC_ROWS = 1000
 
 
 _OTHER_LIBRARIES = (
-    "pandas",
-    "polars",
-    "pyarrow",
-    "lightgbm",
-    "xgboost",
-    "catboost",
-    "joblib",
-    "gpytorch",
-    "ngboost",
-    "skpro",
+    *("pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost"),
+    *("joblib", "gpytorch", "ngboost", "skpro"),
 )
 """Libraries whose data and models are supported, but which are not part of an extra."""
 
@@ -154,13 +146,12 @@ class DatasetsOptions(OutputOptions):
     name: str | None = argument(
         "Name of a data set. By default all are listed.", "NAME", completion.datasets
     )
-    out: Path | None = option("Write the data set to a CSV file.", "--out", "-o", metavar="FILE")
+    out: Path | None = option("Write the data set to a CSV file.", "--out", "-o")
     sample: int | None = option(
         f"Number of rows. By default all; {SYNTHETIC_ROWS:,} for synthetic data sets.",
-        metavar="N",
         least=1,
     )
-    random_state: int = option("Random seed of the sample.", metavar="N", default=0, least=0)
+    random_state: int = option("Random seed of the sample.", default=0, least=0)
 
 
 def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
@@ -192,10 +183,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
 def _loaded(name: str, sample: int | None, seed: int) -> real.RealDataset:
     """Return a data set by name, or a random sample of its rows."""
     known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
-    if name not in known:
-        near = nearest(name, known)
-        fix = f"Did you mean {near!r}?" if near else "Choose one of these"
-        raise DataError("NAME", repr(name), f"one of {', '.join(known)}", fix)
+    choices.check_known("NAME", name, known)
     if name in sd.datasets.SYNTHETIC:
         return _synthetic(name, sample or SYNTHETIC_ROWS, seed)
     found = sd.datasets.load_diabetes() if name == "diabetes" else sd.datasets.load(name)
@@ -290,11 +278,10 @@ class DemoOptions(OutputOptions):
         "Number of rows to explain, sampled at random. By default all.",
         "--sample",
         "--rows",
-        metavar="N",
         least=1,
     )
     random_state: int = option(
-        "Random seed of the split, the models and the samples.", metavar="N", default=0, least=0
+        "Random seed of the split, the models and the samples.", default=0, least=0
     )
 
 

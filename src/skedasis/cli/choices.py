@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from skedasis.errors import DataError
+from skedasis.errors import DataError, nearest
 from skedasis.models.introspection import is_classifier, labels_of
 
 if TYPE_CHECKING:
     from skedasis.data.features import Feature
     from skedasis.methods.base import Parameters
     from skedasis.quantities.base import Quantity
+
+
+DATA = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
+"""Suffixes of data files, which never hold a model."""
 
 
 def listed(names: str | None, option: str) -> list[str]:
@@ -28,6 +32,14 @@ def listed(names: str | None, option: str) -> list[str]:
             option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town"
         )
     return found
+
+
+def check_known(option: str, name: str | None, known: Collection[str]) -> None:
+    """Raise for a name that is given and not known."""
+    if name is not None and name not in known:
+        near = nearest(name, known)
+        fix = f"Did you mean {near!r}?" if near else "Choose one of these"
+        raise DataError(option, repr(name), f"one of {', '.join(known)}", fix)
 
 
 def class_of(model: object, class_: str) -> Hashable:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 import skedasis as sd
+from skedasis.quantities.inverse import KNOWN
 from skedasis.registry import QUANTITIES, methods_that
 
 BOTH = "both"
@@ -42,27 +43,19 @@ def measured() -> dict[str, str]:
     return {BOTH: "likelihood and entropy, with a verdict", **some}
 
 
-def _methods() -> dict[str, str]:
-    return {name: entry.words for name, entry in methods_that(lambda m: not m.importance).items()}
-
-
-def _inverses() -> Iterable[str]:
-    from skedasis.quantities.inverse import KNOWN
-
-    return KNOWN
-
-
 def _checks() -> dict[str, str]:
     from skedasis.results.checks.check import CODES
 
     return {code: info.meaning for code, info in CODES.items()}
 
 
-methods = offering(_methods)
+methods = offering(
+    lambda: {name: m.words for name, m in methods_that(lambda m: not m.importance).items()}
+)
 quantities = offering(lambda: {name: entry.words for name, entry in QUANTITIES.items()})
 importances = offering(measured)
 losses = offering(lambda: LOSSES)
-inverses = offering(_inverses)
+inverses = offering(lambda: KNOWN)
 checks = offering(_checks)
 datasets = offering(lambda: ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC))
 

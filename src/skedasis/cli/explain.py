@@ -12,12 +12,11 @@ from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.cli import choices, completion, inputs, output
 from skedasis.cli.completion import BOTH, LOSSES, measured
-from skedasis.cli.options import FeatureOptions, MethodOptions, column, option, shared
+from skedasis.cli.options import FeatureOptions, MethodOptions, choice, column, option, shared
 from skedasis.cli.output import Document, Terminal
 from skedasis.cli.session import Session
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
-from skedasis.quantities.inverse import as_inverse
 from skedasis.registry import QUANTITIES
 from skedasis.results.keywords import CurveScale
 
@@ -95,27 +94,29 @@ class EffectOptions(MethodOptions):
 def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     """Explain features, or the interaction of two: print the numbers, and write a figure or the numbers to a file."""
     s = Session.open(opts, terminal, "effect")
-    wanted: list[Any] = s.features
-    if opts.with_ is not None:
+    wanted = s.features
+    second = None if opts.with_ is None else s.columns.find(opts.with_, "--with")
+    if second is not None:
         _check_pair(wanted)
-        wanted = [(wanted[0], s.columns.find(opts.with_, "--with"))]
     quantity, keywords = s.quantity, s.keywords
     results: list[tuple[Document, Any]] = []
     for one in wanted:
         keys = {"feature": s.columns.name(one)} if len(wanted) > 1 else {}
-        method = opts.method_for(choices.usual_method(s.columns.features(one)))
-        found = sd.explain(quantity, s.data, one, method=method, **keywords)
+        of = one if second is None else (one, second)
+        method = opts.method_for(choices.usual_method(s.columns.features(of)))
+        found = sd.explain(quantity, s.data, of, method=method, **keywords)
         results += [({**keys, **label}, part) for label, part in output.by_class(found)]
-    changes = _contrasts(opts.contrast, [part for _, part in results])
+    changes = [] if opts.contrast is None else [_change(opts.contrast, e) for _, e in results]
     document = s.finish(results)
     if len(wanted) > 1:
         terminal.lines(_rankings(results))
     if not changes:
         return document
-    terminal.lines(["", *(line for change in changes for line in str(change).splitlines())])
-    table = sd.Contrasts(tuple(changes)).table()
-    contrasts = {name: output.jsonable(column) for name, column in table.items()}
-    return {**document, "contrasts": contrasts}
+    models = [keys["model"] for keys, _ in results if "model" in keys]
+    names = [f"{model}: " for model in models] or [""] * len(changes)
+    terminal.lines(["", *(f"{n}{c}" for n, c in zip(names, changes, strict=True))])
+    table = {**({"model": models} if models else {}), **sd.Contrasts(tuple(changes)).table()}
+    return {**document, "contrasts": table}
 
 
 def _check_pair(features: Sequence[object]) -> None:
@@ -136,12 +137,10 @@ def _rankings(results: Sequence[tuple[Document, Effect]]) -> Iterator[str]:
         yield from str(sd.Effects(effects)).splitlines()
 
 
-def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:
-    """Return the change of each effect between the two values of ``--contrast``."""
-    if wanted is None:
-        return []
+def _change(wanted: str, effect: Effect) -> Contrast:
+    """Return the change of an effect between the two values of ``--contrast``."""
     a, b = choices.listed(wanted, "--contrast")
-    return [effect.contrast(_point(effect, a), _point(effect, b)) for effect in effects]
+    return effect.contrast(_point(effect, a), _point(effect, b))
 
 
 def _point(effect: Effect, text: str) -> str | float:
@@ -193,20 +192,16 @@ class ImportanceOptions(FeatureOptions):
 
     panel: ClassVar[str | None] = None
 
-    quantity: str | None = option(
+    quantity: str | None = choice(
         f"Quantity whose increase is measured: {', '.join(measured())}. By default both (likelihood and "
         "entropy, with a verdict) for a model with a predictive distribution, otherwise loss.",
-        metavar="NAME",
         complete=completion.importances,
     )
-    loss: str | None = option(
+    loss: str | None = choice(
         f"Loss: {', '.join(LOSSES)}. By default squared_error, or zero_one for classes.",
-        metavar="NAME",
         complete=completion.losses,
     )
-    n_repeats: int = option(
-        "Number of permutations of each feature.", metavar="N", default=10, least=1
-    )
+    n_repeats: int = option("Number of permutations of each feature.", default=10, least=1)
     conditional: bool = option(
         "Permute values only between rows that are similar in the other features; for likelihood and loss.",
         "--conditional",
@@ -214,24 +209,15 @@ class ImportanceOptions(FeatureOptions):
     )
     rows: int | None = option(
         "Number of rows whose values are permuted, sampled at random. By default all.",
-        metavar="N",
         least=1,
     )
 
     def check(self, named: Sequence[str]) -> None:
         """Raise `DataError` for options that exclude each other."""
-        if self.inverse is not None:
-            as_inverse(self.inverse, "--inverse")
-            if self.quantity not in (None, "loss", "prediction"):
-                raise self.only_with("--inverse", ("loss", "prediction"))
-        if self.quantity is not None and self.quantity not in measured():
-            known = f"one of {', '.join(measured())}"
-            raise DataError("--quantity", repr(self.quantity), known, "Choose one of these")
+        self.check_quantity(measured())
         if self.class_ is not None and self.quantity != "prediction":
             fix = "Add --quantity prediction, or leave --class out"
             raise self.only_with("--class", ("prediction",), fix)
-        if self.loss is not None and self.quantity not in (None, "loss"):
-            raise self.only_with("--loss", ("loss",), "Leave --quantity out")
         labelled = self.quantity in QUANTITIES and QUANTITIES[self.quantity].labelled
         if self.conditional and self.quantity is not None and not labelled:
             # Conditional permutation preserves the joint distribution, so the mean is unchanged (Proposition 3).
@@ -262,17 +248,15 @@ def _resolve(s: Session[ImportanceOptions]) -> ImportanceOptions:
     """Choose the quantity and the loss if the options leave them open, and print the choice."""
     opts, labels = s.opts, inputs.some_labels(s.rows)
     if opts.quantity is None:
-        open_ = opts.loss is None and opts.inverse is None
-        predictive = open_ and _is_predictive(s)
+        predictive = opts.loss is None and opts.inverse is None and _is_predictive(s)
         usual = "likelihood" if opts.conditional or s.named else BOTH
         opts = replace(opts, quantity=usual if predictive else "loss")
-        if not predictive and opts.loss is None:
-            opts = replace(opts, loss=_usual_loss(s.model, labels))
-            why = f"{title(s.model)} has no predictive distribution"
-            why = why if open_ else "--inverse applies to predictions"
-            s.terminal.say(f"loss      {opts.loss}, because {why}")
     if opts.quantity == "loss" and opts.loss is None:
         opts = replace(opts, loss=_usual_loss(s.model, labels))
+        if s.opts.quantity is None:
+            why = f"{title(s.model)} has no predictive distribution"
+            why = why if opts.inverse is None else "--inverse applies to predictions"
+            s.terminal.say(f"loss      {opts.loss}, because {why}")
     if opts.quantity is not None and _needs_labels(opts.quantity) and labels is None:
         raise DataError(
             "--target",
@@ -329,12 +313,6 @@ def _compute(s: Session[ImportanceOptions]) -> Importance | Diagnosis:
 
 
 # ---------------------------------------------------------------------------------------- report
-PAGES = (".html", ".htm")
-
-
-NUMBERS = ("importance", "heterogeneity_score", "heterogeneity_score_error")
-
-
 REPORT_EXAMPLES = """Examples
 
 \b
@@ -364,7 +342,6 @@ class PageOptions:
     title: str | None = option("Title of the page.", metavar="TEXT")
     pairs: int = option(
         "Show at most this many pairs of features, the strongest ones.",
-        metavar="N",
         default=4,
         least=0,
     )
@@ -387,13 +364,12 @@ class PageOptions:
         metavar="CODE",
         complete=completion.checks,
     )
-    scale: str = option(
+    scale: str = choice(
         "Draw curves at the height of predictions (prediction), or around zero (difference).",
-        metavar="NAME",
         default="prediction",
     )
     json_file: Path | None = option(
-        "Write the numbers and texts of the page to this .json file, too.", metavar="FILE"
+        "Write the numbers and texts of the page to this .json file, too."
     )
 
 
@@ -404,12 +380,12 @@ class ReportOptions(PageOptions, FeatureOptions):
     panel: ClassVar[str | None] = None
     compares: ClassVar[bool] = True
 
-    out: Path = option("Output file.", "--out", "-o", metavar="FILE", default=Path("report.html"))
+    out: Path = option("Output file.", "--out", "-o", default=Path("report.html"))
     heterogeneity_rows: int = shared("heterogeneity_rows", 0)
 
     def outputs(self) -> list[tuple[Path | None, Sequence[str], str]]:
         """Return the files that are written."""
-        return [(self.out, PAGES, "--out"), (self.json_file, (".json",), "--json-file")]
+        return [(self.out, (".html", ".htm"), "--out"), (self.json_file, (".json",), "--json-file")]
 
     def check(self, named: Sequence[str]) -> None:
         """Check the options before any file is read."""
@@ -485,7 +461,11 @@ def _numbers(done: Report) -> Document:
     return {
         model: {
             method: {
-                feature: {name: getattr(effect, name) for name in NUMBERS}
+                feature: {
+                    "importance": effect.importance,
+                    "heterogeneity_score": effect.heterogeneity_score,
+                    "heterogeneity_score_error": effect.heterogeneity_score_error,
+                }
                 for feature, effect in effects.items()
             }
             for method, effects in methods.items()

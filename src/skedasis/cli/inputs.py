@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -27,14 +27,7 @@ from skedasis.data.features import Declared, Feature, SchemaEntry, first_names
 from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models import files
-from skedasis.models.introspection import (
-    as_in_fit,
-    columns_of_fit,
-    fitted_width,
-)
-
-if TYPE_CHECKING:
-    pass
+from skedasis.models.introspection import as_in_fit, columns_of_fit, fitted_width
 
 
 # ------------------------------------------------------------------------------------------ data
@@ -88,18 +81,27 @@ def read(opts: SessionOptions, path: str, terminal: Terminal) -> FileTable:
 
 def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool) -> FileRows:
     """Return the rows to explain: without unlabelled rows if labels are needed."""
-    everything, left = table.read or len(table), 0
+    everything = table.read or len(table)
     selected = len(table) if table.read else None
+    target, weight = opts.target if labelled else None, opts.sample_weight
+    used, left = table, 0
     if isinstance(table, ParquetTable):
-        return _rows_in_chunks(opts, table, terminal, labelled=labelled)
-    if labelled and opts.target is not None:
-        table, left = label_column(table, opts.target)
-        if left:
-            terminal.say(f"left out  {left:,} rows without a {opts.target}")
-    labels = None if opts.target is None else table.column(opts.target)
-    weights = None if opts.sample_weight is None else table.column(opts.sample_weight)
-    sample = _sample(opts, len(table), terminal)
-    return FileRows(table, labels, weights, everything, left, sample, selected)
+        used = table.with_roles(target, weight)
+        left = len(table) - len(used) if weight is None else 0
+    elif target is not None:
+        used, left = label_column(table, target)
+    if left:
+        terminal.say(f"left out  {left:,} rows without a {target}")
+    labels = weights = None
+    if isinstance(used, ParquetTable):  # labels and weights are names of columns
+        terminal.say(
+            f"reading   {len(used):,} rows in chunks, because they need more than --memory"
+        )
+    else:
+        labels = None if opts.target is None else used.column(opts.target)
+        weights = None if weight is None else used.column(weight)
+    sample = _sample(opts, len(used), terminal)
+    return FileRows(used, labels, weights, everything, left, sample, selected)
 
 
 def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
@@ -108,19 +110,6 @@ def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
         return None
     terminal.say(f"sample    {opts.sample:,} of {n:,} rows, seed {opts.random_state}")
     return opts.sample
-
-
-def _rows_in_chunks(
-    opts: DataOptions, table: ParquetTable, terminal: Terminal, *, labelled: bool
-) -> FileRows:
-    """Return the rows of data that do not fit in memory: labels and weights are names of columns."""
-    used = table.with_roles(opts.target if labelled else None, opts.sample_weight)
-    left = len(table) - len(used) if opts.sample_weight is None else 0
-    if left:
-        terminal.say(f"left out  {left:,} rows without a {opts.target}")
-    terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
-    sample, selected = _sample(opts, len(used), terminal), len(table) if table.read else None
-    return FileRows(used, None, None, table.read or len(table), left, sample, selected)
 
 
 def some_labels(rows: FileRows) -> Values | None:
@@ -141,27 +130,17 @@ def load(opts: SessionOptions, spec: str, terminal: Terminal) -> Any:
 
 
 # ---------------------------------------------------------------------------------------- models
-DATA = (".csv", ".tsv", ".gz", ".parquet", ".pq", ".feather", ".arrow", ".ipc")
-"""Suffixes of data files, which never hold a model."""
-
-
 def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
     """Import a model by its path, such as ``my_module:model``, or load a model file."""
     path = Path(spec)
-    code_or_rows = path.suffix.lower() in (".py", *DATA)
     usual = path.suffix.lower() in files.SUFFIXES and ":" not in spec
-    if usual or (path.is_file() and not code_or_rows):
+    if usual or (path.is_file() and path.suffix.lower() != ".py"):
         if pickle:
             _add_working_directory()
         return files.load_model(spec, trust, pickle=pickle)
     if ":" not in spec:
-        rows = path.suffix.lower() in DATA
-        raise DataError(
-            "--model",
-            f"{spec!r}, a data file" if rows else repr(spec),
-            f"MODULE:OBJECT, or a model file ({', '.join(files.SUFFIXES)})",
-            "Name the model first, then the data" if rows else f"Write {_as_object(spec)}",
-        )
+        expected = f"MODULE:OBJECT, or a model file ({', '.join(files.SUFFIXES)})"
+        raise DataError("--model", repr(spec), expected, f"Write {_as_object(spec)}")
     return _import(spec)
 
 
@@ -394,10 +373,10 @@ def _declared(
         place = table.place(name, "--schema")
         # Text is the short form of a kind; what else is wrong the library says, which knows the keys.
         places[place] = cast("SchemaEntry", {"kind": entry} if isinstance(entry, str) else entry)
-    for name, unit in _by_column(table, opts.unit, "--unit", "temp=°C"):
-        places[name] = {**places.get(name, {}), "unit": unit}
-    for name, label in _by_column(table, opts.label, "--label", "temp=Temperature"):
-        places[name] = {**places.get(name, {}), "label": label}
+    for place, unit in _by_column(table, opts.unit, "--unit", "temp=°C"):
+        places[place] = {**places.get(place, {}), "unit": unit}
+    for place, label in _by_column(table, opts.label, "--label", "temp=Temperature"):
+        places[place] = {**places.get(place, {}), "label": label}
     for name in opts.categorical or ():
         place = table.place(name, "--categorical")
         places[place] = {**places.get(place, {}), "kind": "nominal"}

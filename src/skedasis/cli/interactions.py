@@ -43,7 +43,6 @@ class MeasureOptions:
     max_rows: int = option(
         "Largest number of rows for H², where the model is called: at N² rows for each feature and for the "
         "ten pairs that screening puts first, or for all pairs of named features.",
-        metavar="N",
         default=H_ROWS,
         least=2,
     )

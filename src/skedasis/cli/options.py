@@ -7,12 +7,12 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast, get_args, get_type_hints
 
 import typer
 
@@ -40,7 +40,7 @@ def option(
     least: int | None = None,
     complete: Callable[..., object] | None = None,
 ) -> Any:
-    """Return a field that is an option: without names, `--` and the name of the field."""
+    """Return a field that is an option: without names, `--` and the name of the field; see `_METAVARS`."""
     made = partial(
         typer.Option, *names, help=text, metavar=metavar, min=least, autocompletion=complete
     )
@@ -49,6 +49,14 @@ def option(
 
 column = partial(option, metavar="COLUMN", complete=completion.columns)
 """Returns a field that is an option which names a column."""
+
+
+columns = partial(option, metavar="COLUMN,COLUMN", complete=completion.listed_columns)
+"""Returns a field that is an option which names several columns."""
+
+
+choice = partial(option, metavar="NAME")
+"""Returns a field that is an option which chooses by name."""
 
 
 def argument(text: str, metavar: str, complete: Callable[..., object] = completion.features) -> Any:
@@ -62,8 +70,12 @@ def argument(text: str, metavar: str, complete: Callable[..., object] = completi
 def shared(name: str, least: int | None = None) -> Any:
     """Return a field that is an option of the library's functions, with its default and text."""
     default = ExplainOptions.__dataclass_fields__[name].default
-    made = partial(typer.Option, help=help_of(name), metavar="N", min=least)
+    made = partial(typer.Option, help=help_of(name), min=least)
     return field(default=default, metadata={"typer": made, "shared": True})
+
+
+_METAVARS: Mapping[object, str] = {int: "N", Path: "FILE"}
+"""What the help shows for the value of an option, by its type, where the option does not say it."""
 
 
 def _parameters(kind: type[OutputOptions]) -> list[inspect.Parameter]:
@@ -75,6 +87,8 @@ def _parameters(kind: type[OutputOptions]) -> list[inspect.Parameter]:
         for name in inspect.get_annotations(base):
             if name in known and name not in found:
                 made = known[name].metadata["typer"](rich_help_panel=panel)
+                kinds = (hints[name], *get_args(hints[name]))
+                made.metavar = made.metavar or next(filter(None, map(_METAVARS.get, kinds)), None)
                 found[name] = inspect.Parameter(
                     name,
                     inspect.Parameter.KEYWORD_ONLY,
@@ -137,17 +151,16 @@ class ModelOptions:
     panel: ClassVar[str | None] = "Model"
 
     model: list[str] | None = option(
-        "Same as MODEL; may be repeated for a report.", metavar="MODEL"
+        "Same as MODEL; may be repeated for effect, regions and report.", metavar="MODEL"
     )
     class_: str | None = option(
         "The class to explain, or all. For a model without class names, the number of an output, starting at 0.",
         "--class",
         metavar="CLASS",
     )
-    inverse: str | None = option(
+    inverse: str | None = choice(
         "Function to apply to the predictions before explaining them, for a model of transformed labels: exp, "
         "expm1, exp10, square, expit, ….",
-        metavar="NAME",
         complete=completion.inverses,
     )
     trust: list[str] | None = option(
@@ -219,15 +232,13 @@ class QuantityOptions(ModelOptions, DataOptions):
 
     panel: ClassVar[str | None] = None
 
-    quantity: str | None = option(
+    quantity: str | None = choice(
         f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability "
         "of the second of two classes.",
-        metavar="NAME",
         complete=completion.quantities,
     )
-    loss: str | None = option(
+    loss: str | None = choice(
         f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
-        metavar="NAME",
         complete=completion.losses,
     )
 
@@ -238,18 +249,20 @@ class QuantityOptions(ModelOptions, DataOptions):
         got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
         return DataError(option, got, f"--quantity {' or '.join(kinds)}", fix)
 
-    def kind(self) -> str | None:
-        """Return the kind of quantity that the options select, or None for the default of the model."""
-        kind = self.quantity
-        if kind is not None and kind not in QUANTITIES:
-            known = f"one of {', '.join(QUANTITIES)}"
-            raise DataError("--quantity", repr(kind), known, "Choose one of these")
-        if self.loss is not None and kind not in (None, "loss"):
+    def check_quantity(self, known: Collection[str]) -> None:
+        """Raise for a quantity that is not known, and for a loss or an inverse that does not belong to it."""
+        choices.check_known("--quantity", self.quantity, known)
+        if self.loss is not None and self.quantity not in (None, "loss"):
             raise self.only_with("--loss", ("loss",))
         if self.inverse is not None:
             as_inverse(self.inverse, "--inverse")
-            if kind not in (None, "prediction", "loss"):
-                raise self.only_with("--inverse", ("prediction", "loss"))
+            if self.quantity not in (None, "loss", "prediction"):
+                raise self.only_with("--inverse", ("loss", "prediction"))
+
+    def kind(self) -> str | None:
+        """Return the kind of quantity that the options select, or None for the default of the model."""
+        kind = self.quantity
+        self.check_quantity(QUANTITIES)
         of_class = [name for name, entry in QUANTITIES.items() if entry.of_class]
         if kind is None and self.loss is not None:
             kind = "loss"
@@ -319,7 +332,6 @@ class SessionOptions(QuantityOptions, OutputOptions):
         "In .csv, text that begins like a formula (= + - @) gets an apostrophe.",
         "--out",
         "-o",
-        metavar="FILE",
     )
 
     def outputs(self) -> list[tuple[Path | None, Sequence[str], str]]:
@@ -341,9 +353,9 @@ class SessionOptions(QuantityOptions, OutputOptions):
         form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
         if not models:
             raise DataError("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
-        tables = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
-        if models[0].lower().endswith(tables):
-            got, fix = f"the data file {models[0]!r}", f"Write the model first: {form}"
+        rows = next((m for m in models if m.lower().endswith(choices.DATA)), None)
+        if rows is not None:
+            got, fix = f"the data file {rows!r}", f"Write the model first: {form}"
             raise DataError("MODEL", got, "a model file, or MODULE:OBJECT", fix)
         if len(models) > 1 and not self.compares:
             fix = "Run the command for each of them; effect, regions and report compare models"
@@ -363,10 +375,8 @@ class FeatureOptions(SessionOptions):
         "Columns or groups to explain, also as patterns: 'temp*' or '/regex/'.", "FEATURE"
     )
     feature: list[str] | None = column("Same as FEATURE; may be repeated.")
-    features: str | None = option(
-        "Comma-separated list of features, also as patterns: 'temp*' or '/regex/'.",
-        metavar="COLUMN,COLUMN",
-        complete=completion.listed_columns,
+    features: str | None = columns(
+        "Comma-separated list of features, also as patterns: 'temp*' or '/regex/'."
     )
 
     def named(self, more: Sequence[str]) -> list[str]:
@@ -381,15 +391,12 @@ class MethodOptions(FeatureOptions):
 
     panel: ClassVar[str | None] = None
 
-    method: str | None = option(
+    method: str | None = choice(
         f"Method: {', '.join(methods_that(lambda m: not m.importance))}. By default rhale, or ale for two "
         "features and for levels without an order.",
-        metavar="NAME",
         complete=completion.methods,
     )
-    bins: int | None = option(
-        "Number of bins, or of grid points for pdp and ice.", metavar="N", least=1
-    )
+    bins: int | None = option("Number of bins, or of grid points for pdp and ice.", least=1)
 
     def method_for(self, usual: str | None) -> Parameters | None:
         """Return the method with the number of bins, `usual` if none is named; None for the library's default."""

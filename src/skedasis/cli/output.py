@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -140,15 +141,8 @@ def importance(found: Importance) -> Lines:
     heads = ("feature", "mean", "95\u202f% interval", "std over repeats")
     ranks = found.ranking()
     largest = max(abs(found.baseline), *(abs(r.mean) for r in ranks))
-    lines = [
-        (
-            r.feature,
-            number_or_zero(r.mean, largest),
-            _interval(r, largest),
-            number_or_zero(r.std, largest),
-        )
-        for r in ranks
-    ]
+    text = partial(number_or_zero, largest=largest)
+    lines = [(r.feature, text(r.mean), _interval(r, largest), text(r.std)) for r in ranks]
     return _table(title, caption, heads, lines)
 
 
@@ -157,13 +151,7 @@ def diagnosis(found: Diagnosis, *, lines: int = 1) -> Lines:
     heads, *rows = found.lines()
     if lines > 1:
         rows = [(r[0], *(_on_two_lines(c) for c in r[1:3]), *r[3:]) for r in rows]
-    return _table(
-        found.heading,
-        "",
-        heads,
-        rows,
-        SIMPLE_HEAD if lines > 1 else HEAVY_HEAD,
-    )
+    return _table(found.heading, "", heads, rows, SIMPLE_HEAD if lines > 1 else HEAVY_HEAD)
 
 
 def _on_two_lines(measured: str) -> str:
@@ -252,10 +240,12 @@ PAGES = (".html",)
 EVERY_ENDING = (*FIGURES, *PAGES, *NUMBERS)
 
 
-def show(result: Result, terminal: Terminal) -> None:
-    """Print a result as a table; for a diagnosis, also the verdicts."""
+def show(result: Result, terminal: Terminal, model: object = None) -> None:
+    """Print a result as a table, for a diagnosis also the verdicts; of several models, with the name of the model."""
     from skedasis.report.terminal import numbers, surface  # heavy
 
+    if model is not None:
+        terminal.lines(["", f"model {model}"])
     if isinstance(result, sd.Importance):
         terminal.show(importance(result))
     elif isinstance(result, sd.Diagnosis):
@@ -288,8 +278,8 @@ def output_results(
     inputs: Sequence[str] = (),
 ) -> Document:
     """Print results, and write them to files if an output path is given."""
-    for _, result in found:
-        show(result, terminal)
+    for keys, result in found:
+        show(result, terminal, keys.get("model"))
     written: list[Path] = []
     if out is not None:
         labels = [tuple(keys.values()) for keys, _ in found]

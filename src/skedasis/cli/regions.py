@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import skedasis as sd
-from skedasis.cli import choices, completion, output
+from skedasis.cli import choices, output
 from skedasis.cli.inputs import NamedColumns
-from skedasis.cli.options import MethodOptions, column, option, shared
+from skedasis.cli.options import MethodOptions, choice, column, columns, option, shared
 from skedasis.cli.output import Document, Terminal
 from skedasis.cli.session import Session
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN
@@ -35,18 +35,13 @@ skedasis regions my:clf houses.csv age --quantity entropy --json
 """
 
 
-CRITERIA = ("auto", "within", "curves")
-
-
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
     """Options of the search for regions."""
 
     panel: ClassVar[str | None] = "Search"
 
-    max_depth: int = option(
-        "Largest number of conditions in a rule.", metavar="N", default=MAX_DEPTH, least=1
-    )
+    max_depth: int = option("Largest number of conditions in a rule.", default=MAX_DEPTH, least=1)
     alpha: float = option(
         "Probability that a split of an effect without heterogeneity is found, between 0 and 1.",
         metavar="P",
@@ -57,15 +52,12 @@ class SearchOptions:
         metavar="SHARE",
         default=MIN_GAIN,
     )
-    split_on: str | None = option(
-        "Comma-separated list of the features that rules may use. By default all others.",
-        metavar="COLUMN,COLUMN",
-        complete=completion.listed_columns,
+    split_on: str | None = columns(
+        "Comma-separated list of the features that rules may use. By default all others."
     )
-    criterion: str = option(
+    criterion: str = choice(
         "What splits reduce: within, the deviations of local effects from their average; curves, the "
         "differences between curves; auto, by the kind of local effects.",
-        metavar="NAME",
         default="auto",
     )
     joint: bool = option("Find the same regions for all features.", "--joint", default=False)
@@ -89,9 +81,7 @@ class RegionsOptions(SearchOptions, MethodOptions):
             if not 0 <= value < 1:
                 fix = f"Use {name} 0.05"
                 raise DataError(name, f"{value:g}", "a number between 0 and 1", fix)
-        if self.criterion not in CRITERIA:
-            known = f"one of {', '.join(CRITERIA)}"
-            raise DataError("--criterion", repr(self.criterion), known, "Choose one of these")
+        choices.check_known("--criterion", self.criterion, ("auto", "within", "curves"))
         if self.joint and len(named) == 1:
             fix = "Name several features, or leave --joint out"
             raise DataError("--joint", "1 feature", "several features", fix)

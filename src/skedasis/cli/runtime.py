@@ -28,20 +28,9 @@ DEBUG, JSON = "--debug", "--json"
 FAILED, REFUSED, INTERRUPTED, CLOSED = 1, 2, 130, 141
 
 
-_PLAIN = {
-    "\u202f": " ",
-    "\u2009": " ",
-    "–": "-",
-    "—": "-",
-    "−": "-",
-    "×": "x",
-    "·": ".",
-    "…": "...",
-    "’": "'",
-}
-
-
-_SIGNS = {"│": "|", "─": "-", "²": "^2", "≥": ">=", "≤": "<=", "±": "+-"}
+_PLAIN = dict(zip("\u202f\u2009–—−×·’│─", "  ---x.'|-", strict=True)) | dict(
+    zip("…²≥≤±", ("...", "^2", ">=", "<=", "+-"), strict=True)
+)
 
 
 _HINTS = (
@@ -213,9 +202,7 @@ def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
-    text = "".join(
-        (_PLAIN | _SIGNS).get(c) or c.encode("ascii", "backslashreplace").decode() for c in letters
-    )
+    text = "".join(_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in letters)
     return text, error.end
 
 

@@ -56,7 +56,7 @@ class WhatIfOptions(SessionOptions):
     by: str | None = column(
         "Column whose levels, or quartiles, are regions; or the values that cut it: age=20,50."
     )
-    rows: Path | None = option("CSV file for the change of each row.", metavar="FILE")
+    rows: Path | None = option("CSV file for the change of each row.")
 
     def outputs(self) -> list[tuple[Path | None, Sequence[str], str]]:
         """Return the files that are written."""

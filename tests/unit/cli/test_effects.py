@@ -243,3 +243,39 @@ def test_wrong_units_labels_and_schemas_are_explained(folder, args, content, par
     said = " ".join(refusal("size", *args).split())
     for part in parts:
         assert part in said
+
+
+# ----------------------------------------------------------------------------------------- models
+
+
+def test_several_models_are_compared_and_each_is_named(folder):
+    (folder / "market.py").write_text(
+        MODULE + "\ndef double(X):\n    return 2 * price(X)\nslope = linear.predict\n"
+    )
+    both = ["--model", "market:price", "--model", "market:double", "--data", "shop.csv"]
+    call = ["effect", *both, "size", "--contrast", "0.25,0.75", "--ignore", "kind"]
+    text = CliRunner().invoke(app, call)
+    assert text.exit_code == 0, text.output
+    # The name of a model stands above its table, and before its contrast.
+    printed = text.stdout
+    first, second = printed.index("\nmodel price\n"), printed.index("\nmodel double\n")
+    assert first < printed.index("size: effect on prediction") < second
+    assert second < printed.rindex("size: effect on prediction")
+    assert "\nprice: size 0.25 → 0.75" in printed
+    assert "\ndouble: size 0.25 → 0.75" in printed
+    document = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
+    assert [one["model"] for one in document["results"]] == ["price", "double"]
+    contrasts = document["contrasts"]
+    assert contrasts["model"] == ["price", "double"]
+    assert contrasts["value"][1] == pytest.approx(2 * contrasts["value"][0])
+
+
+def test_only_some_commands_compare_models(folder):
+    both = ["--model", "market:price", "--model", "market:linear", "--data", "shop.csv"]
+    for command in (["importance"], ["interactions"], ["what-if", "size=+1"]):
+        wrong = CliRunner().invoke(app, [command[0], *both, *command[1:]])
+        assert wrong.exit_code == 2
+        assert "--model: got 2 models, expected one model" in " ".join(wrong.output.split())
+    twice = CliRunner().invoke(app, ["effect", *both[:2], *both[:2], *both[4:], "size"])
+    assert "'price' twice" not in twice.output
+    assert "'market:price' twice" in twice.output

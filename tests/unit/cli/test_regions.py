@@ -118,3 +118,17 @@ def test_invalid_arguments_are_errors_before_anything_is_computed(
     assert done.exit_code == 2
     assert message in done.output
     assert not calls
+
+
+def test_several_models_are_compared_and_each_is_named(folder):
+    (folder / "two_shops.py").write_text(
+        MODULE + '\ndef hours(X):\n    return 3.0 * X["hr"] + X["temp"]\n'
+    )
+    both = [f"--model=two_shops:{name}" for name in ("rentals", "hours")]
+    done = CliRunner().invoke(app, ["regions", *both, "--data", "bikes.csv", "hr"])
+    assert done.exit_code == 0, done.output
+    _, first, second = done.stdout.split("\nmodel ")
+    assert first.startswith("rentals\n")
+    assert "the rule (2 groups of rows) explains" in first
+    assert second.startswith("hours\n")
+    assert "one group of rows" in second

@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -13,6 +14,7 @@ from tests.shell import CliRunner
 
 MODULE = """
 import numpy as np
+import pandas as pd
 
 def rentals(X):
     return X["hr"] * X["workingday"] + X["temp"]
@@ -133,3 +135,13 @@ def test_errors(folder, given, said):
     assert done.exit_code == 2, done.output
     assert said in done.stderr
     assert "Traceback" not in done.output
+
+
+def test_an_inverse_is_applied_before_the_change(folder):
+    done = run("temp=+1", "--inverse", "exp", "--json")
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(done.output)["results"]
+    X = pd.read_csv("bikes.csv")
+    level = np.exp(X["hr"] * X["workingday"] + X["temp"])
+    assert result["value"] == pytest.approx(np.mean((np.e - 1) * level))
+    assert result["quantity"] == "exp(prediction)"
