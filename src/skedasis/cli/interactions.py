@@ -74,7 +74,7 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
         raise _too_few(s.named[0])
     pairs = list(itertools.combinations(s.features, 2)) or "all"
     found = sd.interactions(
-        s.quantity,
+        opts.quantity_of(s.model),
         s.data,
         pairs,
         opts.h2,

@@ -105,7 +105,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     features = (wanted or None) if one is None else one
     if opts.by is not None:
         by = s.columns.find(opts.by, "--by")
-        found: Any = sd.explain(s.quantity, s.data, features, by=by, **keywords)
+        found = sd.explain(s.quantity, s.data, features, by=by, **keywords)
         return s.finish(output.by_class(found))
     search = {f.name: vars(opts)[f.name] for f in fields(SearchOptions)}
     search["split_on"] = _conditions(s.columns, choices.listed(opts.split_on, "--split-on"), wanted)

@@ -1,16 +1,19 @@
-"""What the commands that explain models work on: models, rows, columns and arguments, opened from their options."""
+"""What a command that explains models works on: models, rows and columns, opened as its options say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from skedasis._types import TableLike, Values
 from skedasis.cli import inputs, output
 from skedasis.cli.inputs import FileRows, NamedColumns
 from skedasis.cli.options import SessionOptions
 from skedasis.cli.output import Document, Result, Terminal
+
+if TYPE_CHECKING:
+    from skedasis.quantities.base import Quantity
 
 OptionsT = TypeVar("OptionsT", bound=SessionOptions)
 
@@ -54,7 +57,7 @@ class Session(Generic[OptionsT]):
         return model
 
     @property
-    def quantity(self) -> Any:
+    def quantity(self) -> Quantity | dict[str, Quantity]:
         """Return the quantity of the model that the options select; of several models those by name."""
         of = {name: self.opts.quantity_of(model) for name, model in self.models.items()}
         return of if len(of) > 1 else next(iter(of.values()))

@@ -77,7 +77,7 @@ def what_if(opts: WhatIfOptions, terminal: Terminal) -> Document:
     moves = _moves(s.columns, s.named, "FEATURE=MOVE")
     to = _moves(s.columns, opts.set_ or (), "--set")
     by = None if opts.by is None else _by(s.columns, opts.by)
-    found = sd.what_if(s.quantity, s.data, moves, to=to, by=by, **s.keywords)
+    found = sd.what_if(opts.quantity_of(s.model), s.data, moves, to=to, by=by, **s.keywords)
     document = s.finish(output.by_class(found))
     if opts.rows is not None:
         changes = {"": found} if isinstance(found, sd.Change) else dict(found)
