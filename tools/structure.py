@@ -43,7 +43,7 @@ BUDGETS: dict[str, Budget] = {
     "_compilation": Budget(any=2, getattr=2),
     "_types": Budget(any=5),
     "analysis": Budget(any=21, getattr=4),
-    "cli": Budget(any=35, getattr=13, lazy=23),
+    "cli": Budget(any=33, getattr=13, lazy=23),
     "data": Budget(any=12, getattr=4, lazy=4),
     "datasets": Budget(any=1),
     "demo": Budget(any=10, getattr=1, lazy=1),
