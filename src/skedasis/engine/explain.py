@@ -182,11 +182,11 @@ def explain(
 
     Tree ensembles that are evaluated from their structure cost no model rows except those of two checks, at most 192.
 
-    Several models cost the sum of what they cost one by one; to each belongs its share of `max_model_rows`. Models to
-    compare have nothing else in common. For refits, grids, fixed bins, levels and fine cells are planned once on all
-    rows of X. Bins that depend on the local effects are chosen once, from the pooled moments of all
-    models. All curves therefore have the same points. If one of the models is piecewise constant, RHALE treats all of
-    them as step functions. The models share `keep_rows`.
+    Explaining m models costs the sum of what each costs alone. `max_model_rows` is the limit of all together: each
+    model may use 1/m of it. Models to compare share nothing else. For refits, grids, fixed bins, levels and fine cells
+    are planned once on all rows of X. Bins that depend on the local effects are chosen once, from the pooled moments of
+    all models. All curves therefore have the same points. If one of the models is piecewise constant, RHALE treats all
+    of them as step functions. The models share `keep_rows`.
 
     Examples
     --------

@@ -29,17 +29,17 @@ from skedasis.results.main_stretch import beyond_text, stretch
 from skedasis.results.regions import RegionNode, Regions, explained_share
 from skedasis.results.sentences import (
     CURVE,
-    EACH,
+    EACH_GROUP,
     FEATURE,
     HEADLINE,
     HEADLINE_END,
     HEIGHT,
     INTERACTION,
     MISSING,
-    PAIR,
     QUALITY,
     QUALITY_UNKNOWN,
     QUANTITY,
+    TWO_GROUPS,
     WHERE,
     tell,
 )
@@ -743,7 +743,7 @@ def _each_change(groups: Sequence[_Group], words: _Words) -> str:
         told[same].append(f"by {words.sizes(g.changes(*g.curve.x))} {where}")
     same, opposite = (", ".join(told[k]) for k in (True, False))
     facts = {"old": groups[0].at(0), "new": groups[0].at(1), "quantity": words.quantity}
-    return tell(EACH, change=change, same=same, opposite=opposite, **facts)
+    return tell(EACH_GROUP, change=change, same=same, opposite=opposite, **facts)
 
 
 # --- two groups of rows ---------------------------------------------------------------------------
@@ -758,11 +758,11 @@ def _comparison(a: _Group, b: _Group, words: _Words, whole: bool, rest: str = ""
     if not whole or (" = " in a.rule and " = " in b.rule):
         elsewhere = tell(WHERE, rule=b.rule, share=b.share)
     known = {"said": _alone(a, words), "quantity": words.quantity, "where": a.where, "rest": rest}
-    return tell(PAIR[case], **(known | {"elsewhere": elsewhere} | facts))
+    return tell(TWO_GROUPS[case], **(known | {"elsewhere": elsewhere} | facts))
 
 
 def _pair(a: _Group, b: _Group, words: _Words) -> tuple[str, dict[str, object]]:
-    """Return how the second group differs from the first one, a row of the table `PAIR`, and its facts."""
+    """Return how the second group differs from the first one, a row of the table `TWO_GROUPS`, and its facts."""
     if _is_still(b):
         return "no change", {"clear": b.kind == "flat"}
     if a.kind == b.kind:

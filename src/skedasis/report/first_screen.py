@@ -267,7 +267,7 @@ WORTHLESS = (
     ": added up, no better than one number for all, because features interact or depend on each other; each curve "
     "still describes its own feature"
 )
-"""What is said where the curves, added up, are further from the quantity than its mean is."""
+"""The text where the sum of the curves predicts the quantity worse than its mean does."""
 
 LEAST = 0.005
 """Fraction of the variance; a smaller part has no line of its own."""

@@ -175,7 +175,7 @@ class BinStats(Immutable, DisplayMixin):
     value, it differs from `effect` times the width."""
     end_labels: tuple[str, ...] = field(default=(), init=False, repr=False)
     std: Floats
-    """Standard deviation of the local effects (Eq, shape (K,). 11); NaN where the weight is 1 or less."""
+    """Standard deviation of the local effects (Eq. 11), shape (K,); NaN where the weight is 1 or less."""
     std_error: Floats
     """Standard error of `effect`, shape (K,); NaN where the weight is 1 or less."""
     empty: Bools
@@ -488,7 +488,7 @@ class Effect(SavedResult):
     values: Floats | None = field(default=None, init=False)
     """The observed values of the feature, if the curve is accumulated from steps between them."""
     accumulated_std: Floats | None = field(default=None, init=False)
-    """Standard deviations of the local effects, accumulated from the left end (RHALE Eq, shape (m,). 16, UALE Eq. 9).
+    """Standard deviations of the local effects, accumulated from the left end (RHALE Eq. 16, UALE Eq. 9), shape (m,).
     For a level of a nominal feature: the root mean square of the standard deviations of the adjacent steps. None for
     PDP, ICE and M-plots, which accumulate nothing."""
 

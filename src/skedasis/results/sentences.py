@@ -1,7 +1,7 @@
-"""The sentences about results: each stands whole in a template, and is found by searching its words.
+"""The sentences about results, as templates: a sentence that is printed is found here by searching for its words.
 
-The rules that decide what is told stand with their reasons where the results are known. They return the case and its
-facts; the words are here.
+This module has the words only. Which sentence is printed is decided, for stated reasons, by the modules that know the
+result: they choose a template and pass its facts.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ TURNS = "{n} {peak:peak|dip}{many:s,|} at {places:list}"
 WHERE = "where {rule} ({share:%}[ of {rows}])"
 
 
-PAIR: Mapping[str, str] = {
+TWO_GROUPS: Mapping[str, str] = {
     "same way": "{said} {where}, by {other} {elsewhere}[, by values between these {rest}]",
     "other way": "{said} {where}, and {change:rises|falls} by {other} {elsewhere}[, with values between these {rest}]",
     "other way, two values": (
@@ -136,11 +136,11 @@ PAIR: Mapping[str, str] = {
     "two shapes": "{where}, {said}; {elsewhere}, {other}",
     "less": "{where}, {said}; {elsewhere}, its range is {only:only |}{other}",
 }
-"""Two groups of rows: what is said of the first one, and how the second one differs from it."""
+"""The curves of two groups of rows, by how the second one differs from the first, which ``said`` describes."""
 
 
-EACH = "{new} instead of {old} {change:raises|lowers} {quantity} {same}[, and {change:lowers|raises} it {opposite}]"
-"""The change between two values in each of several groups: those in which it is the largest first."""
+EACH_GROUP = "{new} instead of {old} {change:raises|lowers} {quantity} {same}[, and {change:lowers|raises} it {opposite}]"
+"""The change between two values in several groups of rows: first those that change as the largest change does."""
 
 
 # --- the first lines of a page --------------------------------------------------------------------

@@ -278,7 +278,7 @@ class TreeLayout:
     tests: tuple[ColumnTests, ...]
     first: Ints
     roots: Ints
-    # What was asked for before, the same for all batches.
+    # Caches: what depends only on the trees and a grid is the same for all batches.
     _below: dict[int, Bools] = field(default_factory=dict, init=False)
     _corners: dict[tuple[tuple[int, bytes], ...], GridCorners] = field(
         default_factory=dict, init=False
