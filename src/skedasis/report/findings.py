@@ -28,8 +28,8 @@ from skedasis.results.effect_words import MOSTLY, is_told
 from skedasis.results.main_stretch import beyond_text, stretch
 from skedasis.results.regions import RegionNode, Regions, explained_share
 from skedasis.results.sentences import (
+    BY_GROUP,
     CURVE,
-    EACH_GROUP,
     FEATURE,
     HEADLINE,
     HEADLINE_END,
@@ -743,7 +743,7 @@ def _each_change(groups: Sequence[_Group], words: _Words) -> str:
         told[same].append(f"by {words.sizes(g.changes(*g.curve.x))} {where}")
     same, opposite = (", ".join(told[k]) for k in (True, False))
     facts = {"old": groups[0].at(0), "new": groups[0].at(1), "quantity": words.quantity}
-    return tell(EACH_GROUP, change=change, same=same, opposite=opposite, **facts)
+    return tell(BY_GROUP, change=change, same=same, opposite=opposite, **facts)
 
 
 # --- two groups of rows ---------------------------------------------------------------------------

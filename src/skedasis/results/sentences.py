@@ -139,7 +139,7 @@ TWO_GROUPS: Mapping[str, str] = {
 """The curves of two groups of rows, by how the second one differs from the first, which ``said`` describes."""
 
 
-EACH_GROUP = "{new} instead of {old} {change:raises|lowers} {quantity} {same}[, and {change:lowers|raises} it {opposite}]"
+BY_GROUP = "{new} instead of {old} {change:raises|lowers} {quantity} {same}[, and {change:lowers|raises} it {opposite}]"
 """The change between two values in several groups of rows: first those that change as the largest change does."""
 
 

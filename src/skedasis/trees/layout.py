@@ -541,7 +541,9 @@ def _depth_first(ensemble: Ensemble) -> NodeArrays:
     position = np.zeros(n, np.int32)
     position[ensemble.roots[:-1]] = ensemble.roots[:-1]
     left, right = np.ascontiguousarray(ensemble.left), np.ascontiguousarray(ensemble.right)
-    compilation.compiled(layout_kernels.visit)(left, right, parent, depth, size, is_left, position)
+    compilation.compiled(layout_kernels.depth_first)(
+        left, right, parent, depth, size, is_left, position
+    )
     return depth, size, position, parent, is_left
 
 

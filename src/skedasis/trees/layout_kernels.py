@@ -5,7 +5,7 @@ from __future__ import annotations
 from skedasis.trees.arrays import Indices
 
 
-def visit(
+def depth_first(
     left: Indices,
     right: Indices,
     parent: Indices,
