@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from skedasis.analysis import variance_shares
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.findings import effect_size
 from skedasis.report.first_screen import (
@@ -79,7 +80,9 @@ def test_the_bar_is_about_the_curves_that_are_drawn(two):
     assert [s["kind"] for s in variance_bar(plain.variance_shares)] == ["main", "rest"]
 
 
-def test_groups_of_the_caller_count_with_their_curves(X):
+@pytest.mark.parametrize("most", [10_000, 300])
+def test_groups_of_the_caller_count_with_their_curves(X, most, monkeypatch):
+    monkeypatch.setattr(variance_shares, "SCORE_ROWS", most)
     (one,) = sections(crossed, X, by={"low": X[:, 2] <= 0, "high": X[:, 2] > 0})
     assert one.variance_shares.by_region > 0.97
     assert one.variance_shares.drawn_regions == ("x0",)

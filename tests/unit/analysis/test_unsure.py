@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,14 +14,16 @@ from skedasis.analysis import unsure
 from skedasis.analysis.unsure import where_unsure
 from skedasis.data.dataset import as_dataset
 from skedasis.results.importance import LocalImportance
+from skedasis.stats.random import row_hashes
 from tests.helpers import Remembers
 
 
-def said(X, entropy, labels="classes", seed=0, **data):
+def said(X, entropy, labels="classes", seed=0, sampling=False, **data):
     """Return the sentence on the entropies of all rows."""
     row = np.arange(len(X))
     local = LocalImportance(("x0",), row, np.asarray(entropy), np.zeros((1, len(X), 1)))
-    return where_unsure(local, as_dataset(X, **data), labels, seed)
+    rows = replace(as_dataset(X, **data), sampling_weights=sampling)
+    return where_unsure(local, rows, labels, seed)
 
 
 def ratio_of(text):
@@ -125,3 +128,45 @@ def test_diagnose_says_it_without_another_model_row(tmp_path):
     assert sd.load(tmp_path / "d.npz").unsure == d.unsure
     flat = sd.diagnose(lambda X: (X[:, 0], np.ones(len(X))), X, y, n_repeats=3, dependence=False)
     assert flat.unsure == ""
+
+
+def test_one_half_chooses_the_place_and_the_other_one_gives_its_ratio(monkeypatch):
+    """In quarters of x0: the second has the largest mean in the first half of the rows, the last one in all rows."""
+    monkeypatch.setattr(unsure, "LEAST_GAIN", 0.001)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 4, (2000, 2))
+    first = row_hashes(as_dataset(X).identifiers, 0, "unsure: halves") >> np.uint64(63) == 0
+    means = np.where(
+        first, *(np.array(m)[X[:, 0].astype(int)] for m in ([3, 4, -5, 3.8], [3, 3.7, -5, 4.4]))
+    )
+    entropy = means + rng.normal(0, 0.1, 2000)
+    text = said(X, entropy, "numbers")
+    low, high = re.match(r"Unsure where ([\d.]+) < x0 ≤ ([\d.]+) ", text).groups()
+    assert (float(low), float(high)) == pytest.approx((1, 2), abs=0.02)
+    inside = (X[:, 0] > float(low)) & (X[:, 0] <= float(high))
+    expected = np.exp(entropy[inside & ~first].mean() - entropy[~first].mean())
+    assert ratio_of(text) == pytest.approx(expected, rel=0.01)
+
+
+def test_weights_choose_the_place_and_say_how_many_rows_there_are():
+    """The heavy rows are unsure at large values of x1, the light ones, which are more, of x0."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (2000, 2))
+    heavy = np.arange(2000) % 4 == 0
+    entropy = rng.gamma(100.0, 0.01, 2000) * np.where(X[np.arange(2000), 1 * heavy] > 0.8, 4.0, 1.0)
+    assert said(X, entropy).startswith("Unsure where x0 > ")
+    weights = np.where(heavy, 100.0, 1.0)
+    assert said(X, entropy, sample_weight=weights).startswith("Unsure where x1 > ")
+    # A weight of 400 is 400 rows, or a row that was drawn with a small probability: then its size does not matter.
+    weak = rng.gamma(1.0, 1.0, 100) * np.where(X[:100, 0] > 0.5, 1.5, 1.0)
+    texts = {
+        (kind, size): said(X[:100], weak, sampling=kind, sample_weight=np.full(100, size))
+        for kind in (False, True)
+        for size in (1e-6, 1.0, 400.0)
+    }
+    assert texts[False, 1.0] == ""
+    assert texts[False, 400.0].startswith("Unsure where x0 > ")
+    assert {texts[True, size] for size in (1e-6, 1.0, 400.0)} == {""}
+    strong = said(X, entropy, sampling=True, sample_weight=weights)
+    assert strong.startswith("Unsure where x1 > ")
+    assert said(X, entropy, sampling=True, sample_weight=1e-6 * weights) == strong

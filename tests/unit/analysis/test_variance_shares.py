@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
+from skedasis.analysis import variance_shares as analysis
+from skedasis.data.dataset import as_dataset
+from skedasis.engine.options import ExplainOptions
 from skedasis.results.variance_shares import UNEXPLAINED
 from skedasis.stats.variance_shares import FOLDS, VarianceColumn, choose_stages
 from tests.helpers import Remembers, refused
@@ -298,3 +301,71 @@ def test_curves_of_regions_count_an_interaction_once():
     # Without rules that differ from the average curve, nothing is replaced.
     plain = sd.variance_shares(lambda X: X[:, 0] + X[:, 1], X, regions=both)
     assert plain.by_region == plain.as_drawn
+    # What adds less than 0.1 % of the variance is not drawn: 0.02² / 2 of it is less, 0.1² / 2 is more.
+    for size, drawn in ((0.02, ()), (0.1, ("x0",))):
+        q = lambda X, size=size: X[:, 0] * (1 + size * np.sign(X[:, 2])) + X[:, 1]  # noqa: E731
+        regions = {"x0": sd.regions(q, X, "x0")}
+        assert len(regions["x0"]) == 2
+        assert sd.variance_shares(q, X, regions=regions).drawn_regions == drawn
+
+
+def halves(X: np.ndarray, **keywords: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the fitting and the held-out rows, which do not depend on what is explained."""
+    sample = analysis._sample(as_dataset(X, **keywords), None, ExplainOptions.of("variance_shares"))
+    return sample.order[: sample.n_fitting], sample.order[sample.n_fitting :]
+
+
+def test_curves_of_regions_row_by_row_with_weights():
+    """A region's curve has the weighted mean of the average curve at the region's fitting rows."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(400, 3))
+    w = rng.integers(1, 4, 400) * np.where(X[:, 0] > 0.3, 5.0, 1.0)  # unequal within regions, too
+    q = lambda X: np.exp(X[:, 0]) * np.where(X[:, 2] > 0.2, 2, -1) + X[:, 1] + X[:, 2]  # noqa: E731
+    regions = sd.regions(q, X, "x0", sample_weight=w)
+    effects = sd.explain(q, X, method="ale", sample_weight=w)
+    found = sd.variance_shares(
+        q, X, regions={"x0": regions}, effects=effects, sample_weight=w, pairs=0
+    )
+    fit, out = halves(X, sample_weight=w)
+    curves = np.column_stack([effects[j](X[:, j]) for j in range(3)])
+    average, by_region = curves.sum(axis=1), curves[:, 1:].sum(axis=1)
+    assert len(regions) == 2
+    for k, effect in enumerate(regions):
+        rows = np.flatnonzero(regions.assign(X) == k)
+        own, there = effect(X[rows, 0]), np.intersect1d(rows, fit)
+        lift = np.average(curves[there, 0], weights=w[there])
+        by_region[rows] += own + lift - np.average(effect(X[there, 0]), weights=w[there])
+    level = np.average(q(X)[fit] - average[fit], weights=w[fit])
+    share, error = found.as_drawn, found.by_region_std_error
+    assert share == pytest.approx(weighted_r2(q(X)[out], level + average[out], w[out]), rel=1e-9)
+    share = weighted_r2(q(X)[out], level + by_region[out], w[out])
+    assert found.by_region == pytest.approx(share, rel=1e-9)
+    assert share > found.as_drawn + 0.05
+    # The error is that of a ratio of two weighted sums of the held-out rows: by repetition and the jackknife.
+    many = np.repeat(out, w[out].astype(int))
+    sums = [(q(X)[many] - f) ** 2 for f in (level + by_region[many], q(X)[many].mean())]
+    left_out = 1 - (sums[0].sum() - sums[0]) / (sums[1].sum() - sums[1])
+    assert error == pytest.approx(left_out.std() * np.sqrt(len(many) - 1), rel=0.01)
+
+
+def test_fitting_rows_by_their_weights_choose_whose_regions_are_drawn():
+    """Column 2 says where x0 interacts with x1; elsewhere its curves by region are wrong."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 3))
+    fit, out = halves(X)
+
+    def q(X: np.ndarray) -> np.ndarray:
+        return np.where(X[:, 2] > 0, 3 * X[:, 0] * np.sign(X[:, 1]), X[:, 1])
+
+    for helps, drawn in ((fit, ("x0",)), (out, ())):
+        X[:, 2] = -1
+        X[helps, 2] = 1
+        by = {"x0": sd.regions(q, X, "x0", split_on=["x1"])}
+        found = sd.variance_shares(q, X, regions=by, pairs=0)
+        assert found.drawn_regions == drawn
+        assert (found.by_region < found.as_drawn) == (len(drawn) > 0)
+    X[:, 2] = np.where(np.arange(2000) % 10 < 7, 1, -1)
+    by = {"x0": sd.regions(q, X, "x0", split_on=["x1"])}
+    for heavy, drawn in ((1.0, ("x0",)), (50.0, ())):
+        w = np.where(X[:, 2] > 0, 1.0, heavy)
+        found = sd.variance_shares(q, X, regions=by, pairs=0, sample_weight=w)
+        assert found.drawn_regions == drawn
