@@ -78,8 +78,13 @@ def is_zero(mark: Mark) -> bool:
 def level_of(panel: Panel) -> float:
     """Return the height of the line of the mean."""
     (line,) = marks_of(panel, Segments, "zero")
-    rows = "rows with a value" if panel.x.missing_label else "all rows"
-    assert line.label == f"average over {rows}: {number(float(line.y0[0]))}"
+    said, _, height = line.label.rpartition(": ")
+    assert height == number(float(line.y0[0]))
+    own = "average of the curve"  # of a PDP
+    assert said in (
+        own,
+        f"average over {'rows with a value' if panel.x.missing_label else 'all rows'}",
+    )
     return float(line.y0[0])
 
 
@@ -163,6 +168,28 @@ class TestFigures:
             if panel.kind == "main":
                 assert level_of(panel) == pytest.approx(wanted, rel=1e-12)
                 assert not panel.y.name.startswith("effect on")
+
+    def test_the_line_says_what_it_is_the_mean_of(self):
+        def said(e: sd.Effect) -> str:
+            return next(marks_of(figure(e, scale="prediction").panels[0], Segments, "zero")).label
+
+        # The prediction averages to 1/3 + 1/4; where x1 is independent of x0, as in the rows of a PDP, to 1/4.
+        near = np.column_stack([X[:, 0], X[:, 0]]) + 0.5
+        pdp = sd.explain(lambda X: X[:, 0] * X[:, 1], near, 0, method="pdp")
+        wanted = np.mean([(v * near[:, 1]).mean() for v in near[:, 0]])
+        assert said(pdp).startswith("average of the curve: ")
+        assert float(said(pdp).split(": ")[1]) == pytest.approx(wanted, abs=0.01)
+        assert wanted < 0.4 < (near[:, 0] * near[:, 1]).mean()
+        some = sd.explain(f, X, 0, method=sd.ALE(bins=6), heterogeneity_rows=100)
+        assert said(some) == f"average: {number(some.about.level)}"
+        m = sd.explain(f, X, 0, method=sd.MPlot(), heterogeneity_rows=100)
+        assert said(m) == f"average over all rows: {number(f(X).mean())}"
+        regions = sd.regions(q, FRAME, "a", method=sd.ALE(bins=5))
+        wanted = q(FRAME)[FRAME["a"].notna()].mean()
+        assert said(regions) == f"average over rows with a value: {number(wanted)}"
+        ale = sd.explain(f, X, 0, method=sd.ALE(bins=6))
+        panel = compare_figure(ale, m, scale="prediction").main
+        assert next(marks_of(panel, Segments, "zero")).label == said(ale)
 
     @pytest.mark.parametrize("name", ["ALE", "ALE from the left end", "ALE with curves"])
     def test_the_mean_of_the_curve_over_the_rows_is_the_mean_prediction(self, name):

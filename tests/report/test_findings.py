@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 import skedasis as sd
 from skedasis.report.content import gather
-from skedasis.report.findings import findings, headline, regions_that_matter
+from skedasis.report.findings import _leaves, findings, headline, regions_that_matter
 from skedasis.report.format import named
 from tests.made_regions import unstable
 
@@ -22,6 +22,10 @@ def section_of(model, X, y=None, **options):
 
 def texts_of(model, X, y=None, **options):
     return [f.text for f in findings(section_of(model, X, y, **options))]
+
+
+def number_of(text):
+    return float(text.replace("−", "-"))
 
 
 def numbers(text):
@@ -399,7 +403,7 @@ def test_few_distant_rows_do_not_stretch_a_change():
     rng = np.random.default_rng(0)
     X = np.r_[rng.uniform(0, 10, 960), rng.uniform(10, 100, 40)][:, None]
     said = texts_of(lambda X: 2 * X[:, 0], X)[0]
-    pattern = r"x0: the prediction rises by ([\d.]+) from ([\d.]+) to ([\d.]+) \((\d+) % of the rows lie there\)\."
+    pattern = r"x0: the prediction rises by ([\d.]+) from (−?[\d.]+) to (−?[\d.]+) \((\d+) % of the rows lie there\)\."
     found = re.fullmatch(pattern, said)
     assert found, said
     change, low, high, share = (float(v) for v in found.groups())
@@ -407,12 +411,47 @@ def test_few_distant_rows_do_not_stretch_a_change():
     inside = np.mean(np.clip(X, low, high) == X)
     assert inside == pytest.approx(share / 100, abs=0.012)
     assert 0.9 <= inside < 0.99
+    # It is the shortest part with 95 % of the rows, at whichever end the others are.
+    change, low, high, _ = map(
+        number_of, re.fullmatch(pattern, texts_of(lambda X: 2 * X[:, 0], -X)[0]).groups()
+    )
+    assert change == pytest.approx(2 * (high - low), rel=0.05)
+    assert 0.9 <= np.mean(np.clip(-X, low, high) == -X) < 0.99
+    assert high == 0
     # Turns beyond are not told either; rows on most of the axis need no range.
     said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)[0]
     assert re.match(
         r"x0: between 0(\.\d+)? and (9|10)(\.\d+)? \(9\d % of the rows lie there\), the", said
     )
     assert "% of" not in texts_of(lambda X: 2 * X[:, 0], X[:960])[0]
+
+
+def test_leaves_are_averaged_by_the_weights_of_their_rows():
+    """Where x1 > 0, the change is 100 for 80 % of the rows' weight, and 140 for the rest: 108 on average."""
+    rng = np.random.default_rng(1)
+    X = np.c_[rng.integers(0, 2, 4000), rng.uniform(-1, 1, (4000, 2))].astype(float)
+    weight = np.where(X[:, 2] > 0, 1.0, 4.0)
+
+    def three(X):
+        up = np.where(X[:, 2] > 0, 140.0, 100.0)
+        noise = 40 * np.sin(1e4 * X[:, 1])
+        return (X[:, 0] - 0.5) * (np.where(X[:, 1] > 0, up, -10.0) + noise)
+
+    section = section_of(three, X, sample_weight=weight)
+    regions = section.regions["x0"]
+    k = next(k for k, n in enumerate(regions.nodes) if n.split and n.split.feature == "x2")
+    one = replace(section, regions={"x0": unstable(regions, k)})
+    assert "raises the prediction by 110 where x1 > " in findings(one)[0].text
+    # The curve of the node, and its error, as that of a mean of independent ones.
+    group = next(g for g in _leaves(one.regions["x0"])[1] if len(g.parts) == 2)
+    leaves = [(e, n) for e, n in zip(regions.effects, regions.leaves, strict=True) if n.parent == k]
+    share = np.array([weight[regions.assign(X) == n.region].sum() for _, n in leaves])
+    share /= share.sum()
+    assert group.share == pytest.approx(weight[X[:, 1] > 0].sum() / weight.sum(), abs=0.01)
+    means = sum(s * e.value for s, (e, _) in zip(share, leaves, strict=True))
+    np.testing.assert_allclose(group.curve.value, means, rtol=1e-9)
+    variances = sum((s * e.std_error) ** 2 for s, (e, _) in zip(share, leaves, strict=True))
+    np.testing.assert_allclose(group.curve.error, np.sqrt(variances), rtol=1e-2)
 
 
 def test_regions_without_a_range_in_common_have_no_average():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -41,6 +42,24 @@ def test_the_mean_prediction_of_all_rows_and_of_regions(content):
     regions = section.regions["x0"]
     for k, e in enumerate(regions):
         assert e.about.level == pytest.approx(f(X)[regions.assign(X) == k].mean(), rel=1e-12)
+
+
+def test_rows_without_a_value_count_where_missing_is_a_level():
+    rng = np.random.default_rng(0)
+    a, town = np.where(rng.random(300) < 0.3, np.nan, X[:, 0]), rng.choice(["u", "v", None], 300)
+    rows = pd.DataFrame({"a": a, "town": town, "b": X[:, 1]})
+
+    def g(T: pd.DataFrame) -> np.ndarray:
+        return np.asarray(T["a"].fillna(5.0) + 3.0 * T["town"].isna() + T["b"])
+
+    (section,) = gather(g, rows, **QUICK).sections
+    known = ~np.isnan(a)
+    wanted = {"a": g(rows)[known].mean(), "town": g(rows).mean(), "b": g(rows).mean()}
+    found = {name: e.about.level for name, e in section.rhale.items()}
+    assert found == pytest.approx(wanted, rel=1e-12)
+    # Without a page the quantity is known at the rows of the scores alone: here all of them.
+    alone = sd.explain(g, rows)
+    assert {name: e.about.level for name, e in alone.items()} == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("feature", ["x0", "x2"])

@@ -181,7 +181,7 @@ def variance_caption(shares: VarianceShares) -> str:
 
 
 def _explained(share: float) -> str:
-    return percent(min(share, 1.0)) if share > 0 else "nothing"
+    return percent(share) if share > 0 else "nothing"
 
 
 CURVE_WIDTH = 390.0

@@ -282,6 +282,8 @@ class _Group:
     """Whether a numeric feature has two values."""
     part: float = math.nan
     """Fraction of all rows between the ends, if these leave rows out."""
+    weights: tuple[float, ...] = (1.0,)
+    """Fraction of the rows in each part."""
     levels: tuple[float, ...] = ()
     """Mean of the quantity over the rows of each part: what lifts its curve to the height of predictions."""
     divided_by: tuple[str, ...] = ()
@@ -491,6 +493,7 @@ def _together(regions: Regions, every: Sequence[_Group], k: int) -> _Group:
         first,
         curve=curve,
         parts=tuple(g.curve for g in groups),
+        weights=tuple(weight.tolist()),
         levels=tuple(level for g in groups for level in g.levels),
         divided_by=tuple(dict.fromkeys(_splits(regions.nodes, k))),
         two=all(g.two for g in groups),
@@ -605,15 +608,15 @@ class _Words:
     def size(self, value: float) -> str:
         return f"{size(value)}{self.unit}"
 
-    def sizes(self, values: Sequence[float]) -> str:
-        """Return "67,000 to 217,000", the sizes of several curves; one size if they are similar, or differ in sign."""
+    def sizes(self, group: _Group, values: Sequence[float]) -> str:
+        """Return "67,000 to 217,000", the sizes of a group's curves; their average if similar, or of both signs."""
         low, high = (size(f(map(abs, values))) for f in (min, max))
         alike = (
             max(map(abs, values)) <= SIMILAR * min(map(abs, values))
             or min(values) * max(values) < 0
         )
         if alike or low == high:
-            return self.size(float(np.mean(values)))
+            return self.size(float(np.average(values, weights=group.weights)))
         return f"{low} to {high}{self.unit}"
 
     def places(self, group: _Group, points: Sequence[int], at: str = "") -> str:
@@ -633,7 +636,8 @@ class _Words:
                 texts.append(tell(HEIGHT["drawn"], by=by or "", **place))
                 by = []  # said once
             else:
-                above, around = bool(np.mean(values) > 0), self.sizes(values)
+                above = bool(np.average(values, weights=group.weights) > 0)
+                around = self.sizes(group, values)
                 texts.append(
                     tell(HEIGHT["around zero"], place=group.at(k), size=around, above=above)
                 )
@@ -713,7 +717,7 @@ def _alone(group: _Group, words: _Words, quantity: str | None = None) -> str:
         return ""
     low, high = group.curve.x[[0, -1]]
     facts: dict[str, object] = {"change": group.change(low, high), "part": group.part}
-    facts["size"] = words.sizes(group.changes(low, high))
+    facts["size"] = words.sizes(group, group.changes(low, high))
     if group.kind == "two values":
         facts |= {"old": group.at(0), "new": group.at(1)}
     elif group.kind == "line":
@@ -740,7 +744,7 @@ def _each_change(groups: Sequence[_Group], words: _Words) -> str:
     for k, g in enumerate(order):
         where = tell(WHERE, rule=g.rule, share=g.share, rows="" if k else "rows")
         same = changes[id(g)] * change > 0
-        told[same].append(f"by {words.sizes(g.changes(*g.curve.x))} {where}")
+        told[same].append(f"by {words.sizes(g, g.changes(*g.curve.x))} {where}")
     same, opposite = (", ".join(told[k]) for k in (True, False))
     facts = {"old": groups[0].at(0), "new": groups[0].at(1), "quantity": words.quantity}
     return tell(BY_GROUP, change=change, same=same, opposite=opposite, **facts)
@@ -774,7 +778,7 @@ def _pair(a: _Group, b: _Group, words: _Words) -> tuple[str, dict[str, object]]:
             return "two peaks", start | {"other": words.places(b, b.tops(), "at ")}
     if b.span >= LITTLE * a.span and not a.kind == b.kind == "turns":
         return "two shapes", {"other": _alone(b, words, "it")}
-    return "less", {"only": max(b.spans) < LITTLE * a.span, "other": words.sizes(b.spans)}
+    return "less", {"only": max(b.spans) < LITTLE * a.span, "other": words.sizes(b, b.spans)}
 
 
 def _same_change(a: _Group, b: _Group, words: _Words) -> tuple[str, dict[str, object]] | None:
@@ -798,10 +802,10 @@ def _same_change(a: _Group, b: _Group, words: _Words) -> tuple[str, dict[str, ob
         there = replace(a.curve, x=np.array(span), value=np.zeros(2))
         facts |= there.ends() | {"part": a.part if whole else math.nan} | _common_steep(a, b)
     changes = a.change(low, high), b.change(low, high)
-    facts |= {"change": changes[0], "size": words.sizes(a.changes(low, high))}
+    facts |= {"change": changes[0], "size": words.sizes(a, a.changes(low, high))}
     said: dict[str, object] = {
         "said": tell(CURVE[case], **facts),
-        "other": words.sizes(b.changes(low, high)),
+        "other": words.sizes(b, b.changes(low, high)),
     }
     if changes[0] * changes[1] > 0:
         return "same way", said

@@ -39,7 +39,8 @@ def share_text(share: float, error: float = math.nan) -> str:
         return "unknown"
     if not is_told(share, error):
         return NOT_TOLD
-    return percent(min(share, 1.0), error)
+    # An estimate may be above 1, which its error explains.
+    return percent(share if error > 0 else min(share, 1.0), error)
 
 
 # --- what an effect depends on --------------------------------------------------------------------

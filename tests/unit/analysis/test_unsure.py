@@ -170,3 +170,16 @@ def test_weights_choose_the_place_and_say_how_many_rows_there_are():
     strong = said(X, entropy, sampling=True, sample_weight=weights)
     assert strong.startswith("Unsure where x1 > ")
     assert said(X, entropy, sampling=True, sample_weight=1e-6 * weights) == strong
+
+
+def test_sampling_weights_are_no_numbers_of_rows(monkeypatch):
+    """With unequal weights few rows decide: that is not mistaken for many rows which agree."""
+    monkeypatch.setattr(unsure, "WORTH_TELLING", 0.0)
+    monkeypatch.setattr(unsure, "LEAST_GAIN", 0.0)
+    told = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, weights = rng.uniform(-1, 1, (400, 3)), rng.lognormal(0.0, 1.5, 400)
+        text = said(X, rng.normal(size=400), "numbers", seed, sampling=True, sample_weight=weights)
+        told += bool(text)
+    assert told <= 7  # of 60 at a level of 0.05: more in one of 60 cases at most

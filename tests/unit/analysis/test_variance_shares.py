@@ -309,6 +309,11 @@ def test_curves_of_regions_count_an_interaction_once():
         assert sd.variance_shares(q, X, regions=regions).drawn_regions == drawn
 
 
+def weighted_r2(values: np.ndarray, function: np.ndarray, w: np.ndarray) -> float:
+    mean = np.average(values, weights=w)
+    return 1 - (w @ (values - function) ** 2) / (w @ (values - mean) ** 2)
+
+
 def halves(X: np.ndarray, **keywords: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the fitting and the held-out rows, which do not depend on what is explained."""
     sample = analysis._sample(as_dataset(X, **keywords), None, ExplainOptions.of("variance_shares"))

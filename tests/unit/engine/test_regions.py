@@ -713,3 +713,19 @@ def test_the_scores_within_all_regions_share_their_calls(monkeypatch):
         for one, other in zip(found[name], alone, strict=True):
             assert one.heterogeneity_score == other.heterogeneity_score
             np.testing.assert_array_equal(one.spread.value, other.spread.value)
+
+
+def test_a_rule_that_explains_too_little_has_the_share_it_would_have_as_a_split():
+    """The second split explains a quarter of what the first one leaves, on half of the rows."""
+    X = uniform(2000, 3, seed=1)
+    w = np.where(X[:, 1] > 0, 3.0, 1.0)
+    q = lambda X: X[:, 0] * (np.where(X[:, 1] > 0, 10 + np.sign(X[:, 2]), 0))  # noqa: E731
+    options = {"sample_weight": w, "look_ahead": False}
+    every = sd.regions(q, X, 0, **options, min_gain=0.001).nodes
+    few = sd.regions(q, X, 0, **options, min_gain=0.1).nodes
+    assert len(few) == 3
+    split = next(n.split for n in every[1:] if n.split is not None)
+    best = next(n.candidate for n in few[1:] if n.candidate is not None and n.candidate.share > 0)
+    # Of the variance 100 · 3/16 of the slopes' large step, the small one is 1 · 3/4 of the weight.
+    assert best.share == split.share == pytest.approx(0.75 / (100 * 3 / 16 + 0.75), abs=0.01)
+    assert (best.p_value, best.conditions) == (split.p_value, split.conditions)

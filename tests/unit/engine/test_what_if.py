@@ -393,6 +393,16 @@ def test_intervals(X):
 
     half = t.ppf(0.975, N - 1) * c.std_error
     np.testing.assert_allclose([low, high], [c.value - half, c.value + half])
+    weight = 1 + np.arange(N) % 3
+    many = sd.what_if(f, X, {"income": "+10%"}, sample_weight=weight)
+    higher = X.assign(income=X["income"] * 1.1)
+    repeated = np.repeat(f(higher) - f(X), weight)
+    error = repeated.std(ddof=1) / np.sqrt(len(repeated))
+    for level in (0.8, 0.95):
+        ends = t.interval(level, len(repeated) - 1, repeated.mean(), error)
+        document = many.to_dict(confidence_level=level)
+        np.testing.assert_allclose([document["lower"], document["upper"]], ends)
+    np.testing.assert_allclose(many.to_frame()[["lower", "upper"]].to_numpy()[0], ends)
     a, b = c.interval(0.9, "bootstrap", random_state=3)
     assert low < a < c.value < b < high
     assert c.interval(0.9, "bootstrap", random_state=3) == (a, b)

@@ -221,3 +221,14 @@ def test_the_highest_and_the_lowest_point_differ_by_more_than_their_errors():
     curve = Curve(np.arange(4.0), value, wide)
     assert (curve.low, curve.high) == (0, 1)
     assert curve.still == ""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_curve_changes_clearly_if_two_points_differ_beyond_their_errors(seed):
+    """All pairs, with the error of a difference of independent points; and not if each interval contains zero."""
+    rng = np.random.default_rng(seed)
+    value, error = rng.normal(size=6), rng.uniform(0.2, 2.0) * rng.uniform(0.1, 1, 6)
+    pairs = itertools.combinations(range(6), 2)
+    differ = any(abs(value[i] - value[j]) > 2 * np.hypot(error[i], error[j]) for i, j in pairs)
+    zero = all(abs(value) <= 2 * error)
+    assert Curve(np.arange(6.0), value, error).still == ("unclear" if zero or not differ else "")

@@ -119,7 +119,7 @@ def test_print_of_one_region_gives_the_reason(one):
     [
         (0.4, 0.2, "40 % ± 20 %"),  # two errors from 0
         (0.39, 0.2, "no measurable part"),
-        (1.5, 0.1, "100 % ± 10 %"),
+        (1.5, 0.1, "150 % ± 10 %"),
         (1.0, 0.0, "100 %"),
         (0.0, 0.0, "no measurable part"),
         (2.419, math.nan, "100 %"),

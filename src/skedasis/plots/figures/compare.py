@@ -321,7 +321,7 @@ def overlay_panel(
     centred_already = all(e.spec.center is not None for e in effects)
     around = scale == "difference" and (center == "mean" or centred_already)
     if scale == "prediction":
-        line = mean_line(*map(level_of, effects))
+        line = mean_line(*effects)
         shown = [
             moved(_minus_data_mean(e), level_of(e)) if center == "mean" else raised(e)
             for e in effects

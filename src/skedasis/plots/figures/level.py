@@ -59,9 +59,7 @@ def leveled(effect: EffectT, options: EffectPlotOptions) -> Leveled[EffectT]:
     shown = centred(effect) if centring else effect
     if options.scale == "prediction":
         shown = moved(shown, level_of(effect)) if centring else raised(effect)
-        gaps = effect.missing > 0 and effect.about.feature.kind != "nominal"
-        line = mean_line(level_of(effect), rows="rows with a value" if gaps else "all rows")
-        return Leveled(shown, *axis_name(effect), line)
+        return Leveled(shown, *axis_name(effect), mean_line(effect))
     around = centring or spec.center is not None
     line = (horizontal_line(0.0),) if around or spec.derivative else ()
     if not centring:
@@ -101,10 +99,25 @@ def slope_unit(effect: Effect) -> str | None:
 # --- predictions ---------------------------------------------------------------------------------
 
 
-def mean_line(*levels: float, rows: str = "all rows") -> tuple[Segments, ...]:
-    """Return the line of the mean of the quantity, with its legend entry; none for curves of different means."""
-    said = {f"average over {rows}: {number(level)}" for level in levels}
-    return (horizontal_line(levels[0], label=said.pop()),) if len(said) == 1 else ()
+def mean_line(*effects: Effect, level: float | None = None) -> tuple[Segments, ...]:
+    """Return the line of the mean, by default that of the effects, with its legend entry; none if means differ."""
+    levels = [level_of(e) if level is None else level for e in effects]
+    if len({number(v) for v in levels}) > 1:
+        return ()
+    said = {_averaged(e) for e in effects}
+    text = said.pop() if len(said) == 1 else "average"
+    return (horizontal_line(levels[0], label=f"{text}: {number(levels[0])}"),)
+
+
+def _averaged(effect: Effect) -> str:
+    """Return what `level_of` is the mean of."""
+    if isinstance(effect, PartialDependence) and effect.spec.center is None:
+        # It is not that of the predictions if features depend on one another.
+        return "average of the curve"
+    if not isinstance(effect, AnyMPlot) and not effect.provenance.get("score_exact", True):
+        return "average"  # of the rows of the score, or of all
+    gaps = effect.missing > 0 and effect.about.feature.kind != "nominal"
+    return f"average over {'rows with a value' if gaps else 'all rows'}"
 
 
 def level_of(effect: Effect) -> float:

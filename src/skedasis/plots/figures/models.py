@@ -169,7 +169,7 @@ def _height(
     if scale == "prediction":
         # The mean of the models is at the mean of their means.
         level, up = np.mean([(level_of(e), lift(e)) for e in found.models], axis=0).tolist()
-        return axis_name(model), mean_line(level), up
+        return axis_name(model), mean_line(*found.models, level=level), up
     around = center is not None
     line = (horizontal_line(0.0),) if around or found.spec.derivative else ()
     return axis_name(model, around=around), line, 0.0

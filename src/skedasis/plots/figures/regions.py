@@ -26,7 +26,7 @@ from skedasis.plots.figures.compare import (
 )
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
-from skedasis.plots.figures.level import axis_name, level_of, mean_line, scaled
+from skedasis.plots.figures.level import axis_name, mean_line, scaled
 from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -250,7 +250,7 @@ def region_curves(
     y = PlotAxis(*axis_name(whole, around=around), low, high, 0.06)
     line: tuple[Mark, ...] = ()
     if scale == "prediction":
-        line = mean_line(level_of(regions.whole))
+        line = mean_line(regions.whole)
     elif around or whole.spec.derivative:
         line = (horizontal_line(0.0),)
     return RegionCurves(effects, curves, all_rows, x, y, levels, line)
