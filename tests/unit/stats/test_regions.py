@@ -428,7 +428,7 @@ def test_stability_is_the_agreement_with_the_best_cut_of_the_other_half():
 # --- planted structure
 
 
-def found(X, d, s=0, *, nominal=(), half_seed=0, **options):
+def found(X, d, s=0, *, nominal=(), half_seed=0, chooses=0.5, **options):
     """Return the tree of the slopes d of feature s."""
     n = len(d)
     columns = [
@@ -438,7 +438,7 @@ def found(X, d, s=0, *, nominal=(), half_seed=0, **options):
         for j in range(X.shape[1])
         if j != s
     ]
-    half = np.random.default_rng(half_seed).random(n) < 0.5
+    half = np.random.default_rng(half_seed).random(n) < chooses
     effects = slope_effects(X[:, s], d, float(np.var(X[:, s])))
     options = {"min_gain": 0.01, "min_rows": max(20, 0.01 * n), **options}
     return RegionSearch([effects], columns, half, **options).run()
@@ -795,3 +795,13 @@ def test_two_features_of_interest_share_a_tree():
     assert root.split.cuts[0].column == 2
     assert [child.split.cuts[0].column for child in root.children] == [3, 3]
     assert root.loss == pytest.approx(1.25, rel=0.1)
+
+
+@pytest.mark.parametrize("chooses", [0.2, 0.5, 0.8])
+def test_a_gain_is_per_row_of_those_that_check_it(chooses):
+    """Slopes are 1 or -1: their variance is 1, and that of the effects Var(x), however many rows choose the cut."""
+    X = np.random.default_rng(0).uniform(-1, 1, (3000, 3))
+    slopes = np.sign(X[:, 1]) + np.random.default_rng(1).normal(0, 0.1, 3000)
+    split = found(X, slopes, chooses=chooses).split
+    assert split.gain == pytest.approx(np.var(X[:, 0]), rel=0.03)
+    assert split.rows == pytest.approx(3000 * (1 - chooses), rel=0.1)
