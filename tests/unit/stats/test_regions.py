@@ -803,5 +803,6 @@ def test_a_gain_is_per_row_of_those_that_check_it(chooses):
     X = np.random.default_rng(0).uniform(-1, 1, (3000, 3))
     slopes = np.sign(X[:, 1]) + np.random.default_rng(1).normal(0, 0.1, 3000)
     split = found(X, slopes, chooses=chooses).split
-    assert split.gain == pytest.approx(np.var(X[:, 0]), rel=0.03)
+    # The lines that are removed in cells take a part of it: a tenth, with twenty rows in each.
+    assert split.gain == pytest.approx(np.var(X[:, 0]), rel=0.12)
     assert split.rows == pytest.approx(3000 * (1 - chooses), rel=0.1)
