@@ -8,7 +8,6 @@ from collections.abc import Sequence
 ROUNDING_NOISE = 1e-9
 """Numbers smaller than this fraction of the largest related number are rounding errors of zero."""
 
-
 UNKNOWN = "–"
 """The text of a number that is not known."""
 
@@ -69,6 +68,14 @@ def percent(share: float, error: float = math.nan) -> str:
     text = f"{'0' if text == '-0' else text} %".replace("-", "−")
     known = math.isfinite(error) and error >= 0.0005
     return f"{text} ± {100 * error:.{0 if error >= 0.0095 else 1}f} %" if known else text
+
+
+def fraction(value: float) -> str:
+    """Return a number of at most 1, such as an R² or AUC, with two decimals; less than 1 is not rounded to it."""
+    if not math.isfinite(value):
+        return UNKNOWN
+    text = f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    return "above 0.99" if text == "1.00" and value < 1 else text
 
 
 def p_value(p: float) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from skedasis._numbers import listed
+from skedasis._numbers import fraction, listed
 from skedasis._types import Bools, Floats
 from skedasis.analysis.dependence import Dependence
 from skedasis.results.diagnosis import Verdict, VerdictKind
@@ -298,7 +298,7 @@ def _further(kind: VerdictKind, e: Evidence) -> str:
     """Return what may be looked at after a verdict that asks for nothing."""
     if kind in ("unused", "no effect", "little effect"):
         if e.with_target - max(e.others, 0.0) >= HARDLY:
-            return tell(MISSED, without=_r2(e.others), together=_r2(e.with_target))
+            return tell(MISSED, without=fraction(e.others), together=fraction(e.with_target))
         otherwise = NOTHING
     else:
         otherwise = EFFECT
@@ -315,8 +315,6 @@ def _forest(e: Evidence) -> str:
     name, r2 = e.predicts
     predicts = name if e.others < WELL and r2 >= HARDLY else ""
     helps = listed(e.partners) if e.others < HARDLY and not predicts else ""
-    return tell(FOREST, how=how, r2=_r2(e.others), predicts=predicts, its=_r2(r2), helps=helps)
-
-
-def _r2(value: float) -> str:
-    return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    return tell(
+        FOREST, how=how, r2=fraction(e.others), predicts=predicts, its=fraction(r2), helps=helps
+    )

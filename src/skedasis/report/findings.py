@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import ROUNDING_NOISE, counted, listed, number, size
+from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, number, size
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
@@ -145,7 +145,7 @@ def _of_target(section: ModelSection, target: str) -> tuple[str, dict[str, objec
 def quality_text(quality: Quality) -> str:
     """Return how well a model predicts in a few words: "R² 0.95, mean absolute error 25"."""
     known = {key: quality[name] for key, name in (("r2", "R²"), ("auc", "AUC")) if name in quality}
-    facts: dict[str, object] = {key: _decimals(value) for key, value in known.items()}
+    facts: dict[str, object] = {key: fraction(value) for key, value in known.items()}
     if quality.kind == "regression":
         unit = next(m.text for m in quality.measures if m.name == "MAE").partition(" ")[2]
         facts["worse"] = -known.get("r2", 0.0)
@@ -153,12 +153,6 @@ def quality_text(quality: Quality) -> str:
             QUALITY["regression"], error=quality["MAE"], unit=named(unit) if unit else "", **facts
         )
     return tell(QUALITY["classes"], right=quality["accuracy"], usual=quality.most_frequent, **facts)
-
-
-def _decimals(value: float) -> str:
-    """Return a number between 0 and 1 with two decimals, not rounded to 1."""
-    text = f"{value:.2f}"
-    return "above 0.99" if text == "1.00" and value < 1 else text.replace("-", "−")
 
 
 def quantity_phrase(section: ModelSection) -> str:
@@ -898,9 +892,9 @@ def _poor_model(section: ModelSection) -> list[Sentence]:
         return []
     poor = ""
     if "R²" in quality and quality["R²"] < POOR_R2:
-        poor = f"R² {_decimals(quality['R²'])}"
+        poor = f"R² {fraction(quality['R²'])}"
     elif "AUC" in quality and quality["AUC"] < POOR_AUC:
-        poor = f"AUC {_decimals(quality['AUC'])}"
+        poor = f"AUC {fraction(quality['AUC'])}"
     if not poor:
         return []
     text = f"The model predicts poorly ({poor}), so its explanation says little about the data."

@@ -1,4 +1,4 @@
-"""Numbers, percentages and lists as text."""
+"""Text for pages: intervals, names of features, settings; numbers are those of `skedasis._numbers`."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
 from skedasis._calls import checked_call
-from skedasis._numbers import counted, percent
+from skedasis._numbers import counted, fraction, percent
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.described import columns_of
@@ -226,4 +226,4 @@ def curves_text(found: VarianceShares) -> str:
 
 def full_model_text(found: VarianceShares) -> str:
     """Say how well the quantity itself explains the label."""
-    return f"The full model: R² {found.parts[-1].label_r2:.2f}".replace("-", "−")
+    return f"The full model: R² {fraction(found.parts[-1].label_r2)}"

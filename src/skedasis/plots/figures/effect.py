@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from skedasis._numbers import counted
+from skedasis._numbers import counted, percent
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
@@ -226,10 +226,9 @@ def _outside_grid(effect: Effect) -> tuple[str, ...]:
         return ()
     x, weight = effect.rows.x, effect.rows.weight
     outside = (x < effect.points[0]) | (x > effect.points[-1])
-    share = np.average(outside, weights=weight)
-    percent = f"{100 * share:.2g}" if share < 0.995 else "100"
+    share = float(np.average(outside, weights=weight))
     about = "" if effect.rows.exact else "about "
-    return (f"{about}{percent} % of rows outside the grid",) if share > 0 else ()
+    return (f"{about}{percent(share)} of rows outside the grid",) if share > 0 else ()
 
 
 def _main(effect: BinnedEffect) -> BinnedEffect:
