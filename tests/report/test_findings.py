@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 import skedasis as sd
 from skedasis.report.content import gather
-from skedasis.report.findings import _leaves, findings, headline, regions_that_matter
+from skedasis.report.findings import _leaves, _points, findings, headline, regions_that_matter
 from skedasis.report.format import named
 from tests.made_regions import unstable
 
@@ -452,6 +452,17 @@ def test_leaves_are_averaged_by_the_weights_of_their_rows():
     np.testing.assert_allclose(group.curve.value, means, rtol=1e-9)
     variances = sum((s * e.std_error) ** 2 for s, (e, _) in zip(share, leaves, strict=True))
     np.testing.assert_allclose(group.curve.error, np.sqrt(variances), rtol=1e-2)
+
+
+def test_differences_between_groups_are_weighed_by_the_rows_at_each_point():
+    """Each row counts half for the point before it and half for the one after it."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.gamma(2.0, 1.0, 3000), rng.uniform(-1, 1, 3000)]
+    r = sd.regions(lambda X: X[:, 0] ** 2 * np.sign(X[:, 1]), X, 0)
+    x, weight = _points(r.whole, _leaves(r)[1])
+    rows = np.histogram(X[:, 0], x)[0] / 2
+    expected = np.append(rows, 0) + np.append(0, rows)
+    assert np.abs(weight - expected / expected.sum()).sum() < 0.02
 
 
 def test_regions_without_a_range_in_common_have_no_average():

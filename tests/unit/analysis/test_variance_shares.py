@@ -374,3 +374,13 @@ def test_fitting_rows_by_their_weights_choose_whose_regions_are_drawn():
         w = np.where(X[:, 2] > 0, 1.0, heavy)
         found = sd.variance_shares(q, X, regions=by, pairs=0, sample_weight=w)
         assert found.drawn_regions == drawn
+
+
+@pytest.mark.parametrize(("noise", "text"), [(0.02, "above 0.99"), (0.0, "1.00"), (1.0, None)])
+def test_what_is_not_certain_is_not_rounded_to_1(data, noise, text):
+    q = model(data)
+    y = q + noise * np.random.default_rng(0).normal(size=len(data))
+    found = sd.variance_shares(model, data, y, regions={}, effects=None, pairs=0)
+    _, out = halves(data)
+    wanted = text or f"{weighted_r2(y[out], q[out], np.ones(len(out))):.2f}"
+    assert f"The full model: R² {wanted}" in str(found)
