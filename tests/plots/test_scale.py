@@ -75,7 +75,7 @@ def is_zero(mark: Mark) -> bool:
     return getattr(mark, "style", "") == "zero"
 
 
-def level_of(panel: Panel) -> float:
+def mean_of_quantity(panel: Panel) -> float:
     """Return the height of the line of the mean."""
     (line,) = marks_of(panel, Segments, "zero")
     said, _, height = line.label.rpartition(": ")
@@ -121,31 +121,35 @@ class TestLevel:
 
     def test_it_is_the_mean_prediction(self):
         e = sd.explain(f, X, 0, method=sd.ALE(bins=6))
-        assert e.about.level == pytest.approx(f(X).mean(), rel=1e-12)
+        assert e.about.quantity_mean == pytest.approx(f(X).mean(), rel=1e-12)
 
     def test_it_is_weighted(self):
         weight = RNG.integers(1, 4, N).astype(float)
         e = sd.explain(f, X, 0, method=sd.ALE(bins=6), sample_weight=weight)
-        assert e.about.level == pytest.approx(np.average(f(X), weights=weight), rel=1e-12)
+        assert e.about.quantity_mean == pytest.approx(np.average(f(X), weights=weight), rel=1e-12)
 
     def test_of_regions_it_is_that_of_their_rows(self):
         r = sd.regions(f, X, 0, method=sd.ALE(bins=6))
         assert len(r) > 1
         for k, e in enumerate(r):
             inside = r.assign(X) == k
-            assert e.about.level == pytest.approx(f(X)[inside].mean(), rel=1e-12)
-        mean = r.shares @ [e.about.level for e in r]
-        assert mean == pytest.approx(r.whole.about.level, rel=1e-12)
+            assert e.about.quantity_mean == pytest.approx(f(X)[inside].mean(), rel=1e-12)
+        mean = r.shares @ [e.about.quantity_mean for e in r]
+        assert mean == pytest.approx(r.whole.about.quantity_mean, rel=1e-12)
 
     def test_it_is_that_of_the_rows_of_the_score(self):
         e = sd.explain(f, X, 0, method=sd.ALE(bins=6), heterogeneity_rows=100)
         error = f(X).std() / np.sqrt(100)
-        assert 0 < abs(e.about.level - f(X).mean()) < 4 * error
+        assert 0 < abs(e.about.quantity_mean - f(X).mean()) < 4 * error
 
     def test_it_is_saved(self, tmp_path):
         e = sd.explain(f, X, 0, method=sd.ALE(bins=6))
         e.save(tmp_path / "e.npz")
-        assert sd.load(tmp_path / "e.npz").about.level == e.about.level == e.to_dict()["level"]
+        assert (
+            sd.load(tmp_path / "e.npz").about.quantity_mean
+            == e.about.quantity_mean
+            == e.to_dict()["quantity_mean"]
+        )
 
 
 class TestFigures:
@@ -157,7 +161,7 @@ class TestFigures:
             by = height(new) - height(old) if new.kind == "main" else 0.0
             assert_moved(new, old, by)
             if [*marks_of(old, Segments, "zero")] and new.kind == "main" and "left" not in name:
-                assert level_of(new) == pytest.approx(by, rel=1e-9)
+                assert mean_of_quantity(new) == pytest.approx(by, rel=1e-9)
 
     @pytest.mark.parametrize("name", [n for n in MADE if n not in ("PDP", "levels, PDP")])
     def test_the_line_is_the_mean_prediction(self, name):
@@ -166,7 +170,7 @@ class TestFigures:
             wanted = q(FRAME)[FRAME["a"].notna()].mean()
         for panel in figure(MADE[name](), scale="prediction").panels:
             if panel.kind == "main":
-                assert level_of(panel) == pytest.approx(wanted, rel=1e-12)
+                assert mean_of_quantity(panel) == pytest.approx(wanted, rel=1e-12)
                 assert not panel.y.name.startswith("effect on")
 
     def test_the_line_says_what_it_is_the_mean_of(self):
@@ -181,7 +185,7 @@ class TestFigures:
         assert float(said(pdp).split(": ")[1]) == pytest.approx(wanted, abs=0.01)
         assert wanted < 0.4 < (near[:, 0] * near[:, 1]).mean()
         some = sd.explain(f, X, 0, method=sd.ALE(bins=6), heterogeneity_rows=100)
-        assert said(some) == f"average: {number(some.about.level)}"
+        assert said(some) == f"average: {number(some.about.quantity_mean)}"
         m = sd.explain(f, X, 0, method=sd.MPlot(), heterogeneity_rows=100)
         assert said(m) == f"average over all rows: {number(f(X).mean())}"
         regions = sd.regions(q, FRAME, "a", method=sd.ALE(bins=5))
@@ -232,7 +236,7 @@ class TestSeveralCurves:
         before, after = (figure(r, scale=s, **options) for s in ("difference", "prediction"))
         found: list[float] = []
         for new, old in zip(after.panels, before.panels, strict=True):
-            assert level_of(new) == pytest.approx(f(X).mean(), rel=1e-12)
+            assert mean_of_quantity(new) == pytest.approx(f(X).mean(), rel=1e-12)
             for k in range(len(r)):
                 moved = [(m, o) for m, o in zip(new.marks, old.marks, strict=True)]
                 found += [
@@ -282,7 +286,7 @@ class TestSeveralCurves:
             assert_moved(after.main, before.main, f(X).mean())
         models = pairs[1][1].main
         assert height(models) == pytest.approx(height(pairs[1][0].main) + f(X).mean(), rel=1e-12)
-        assert level_of(pairs[2][1].main) == pytest.approx(f(X).mean(), rel=1e-12)
+        assert mean_of_quantity(pairs[2][1].main) == pytest.approx(f(X).mean(), rel=1e-12)
 
 
 class TestUnknown:

@@ -38,10 +38,12 @@ def test_the_mean_prediction_of_all_rows_and_of_regions(content):
     assert section.scale == "prediction"
     for effects in (section.rhale, section.ale, section.pdp):
         for e in effects.values():
-            assert e.about.level == pytest.approx(f(X).mean(), rel=1e-12)
+            assert e.about.quantity_mean == pytest.approx(f(X).mean(), rel=1e-12)
     regions = section.regions["x0"]
     for k, e in enumerate(regions):
-        assert e.about.level == pytest.approx(f(X)[regions.assign(X) == k].mean(), rel=1e-12)
+        assert e.about.quantity_mean == pytest.approx(
+            f(X)[regions.assign(X) == k].mean(), rel=1e-12
+        )
 
 
 def test_rows_without_a_value_count_where_missing_is_a_level():
@@ -55,11 +57,13 @@ def test_rows_without_a_value_count_where_missing_is_a_level():
     (section,) = gather(g, rows, **QUICK).sections
     known = ~np.isnan(a)
     wanted = {"a": g(rows)[known].mean(), "town": g(rows).mean(), "b": g(rows).mean()}
-    found = {name: e.about.level for name, e in section.rhale.items()}
+    found = {name: e.about.quantity_mean for name, e in section.rhale.items()}
     assert found == pytest.approx(wanted, rel=1e-12)
     # Without a page the quantity is known at the rows of the scores alone: here all of them.
     alone = sd.explain(g, rows)
-    assert {name: e.about.level for name, e in alone.items()} == pytest.approx(wanted, rel=1e-12)
+    assert {name: e.about.quantity_mean for name, e in alone.items()} == pytest.approx(
+        wanted, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("feature", ["x0", "x2"])

@@ -76,7 +76,9 @@ def finalize_task(
     if not isinstance(result, Effect):
         return result
     key, about = (label, task.key), result.about
-    result = replace(result, about=replace(about, level=scores.level(job, key, about)))
+    result = replace(
+        result, about=replace(about, quantity_mean=scores.quantity_mean(job, key, about))
+    )
     if "missing" in local.notes:
         # The model rejected missing values in one batch: the mean over the other batches is not that of all rows.
         result = result.with_provenance({"missing": local.notes["missing"]})

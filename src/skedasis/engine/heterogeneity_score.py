@@ -65,10 +65,10 @@ class Scores:
     spreads: dict[TaskKey, Spread] = field(default_factory=dict)
     swapped: SwappedPairs | None = None
     dependent: Mapping[str, Sequence[ColumnSet] | None] = field(default_factory=dict)
-    levels: dict[OutputLabel, float] = field(default_factory=dict)
-    """What `level` has found for features without missing values."""
+    means: dict[OutputLabel, float] = field(default_factory=dict)
+    """What `quantity_mean` has found for features without missing values."""
 
-    def level(self, job: Job, key: TaskKey, about: About, of: Bools | None = None) -> float:
+    def quantity_mean(self, job: Job, key: TaskKey, about: About, of: Bools | None = None) -> float:
         """Return the mean of the quantity over the rows that have a value of a feature; NaN if unknown.
 
         `of` masks the rows, (n,); by default all. Where the quantity is known at the rows of the scores alone, the mean
@@ -78,8 +78,8 @@ class Scores:
         own, weights = job.own.get(label), job.dataset.weights
         # A missing value of a nominal feature is a level.
         gaps = about.missing > 0 and feature.kind != "nominal"
-        if of is None and not gaps and label in self.levels:
-            return self.levels[label]
+        if of is None and not gaps and label in self.means:
+            return self.means[label]
         if own is not None:
             known = ~np.isnan(own) if of is None else ~np.isnan(own) & of
             known = known & ~job.dataset.is_missing(feature) if gaps else known
@@ -89,14 +89,14 @@ class Scores:
             known = known if of is None else known & of[self.rows.rows]
         else:
             return math.nan
-        level = math.nan
+        mean = math.nan
         if known.any():
-            level = float(
+            mean = float(
                 np.average(own[known], weights=None if weights is None else weights[known])
             )
         if of is None and not gaps:
-            self.levels[label] = level
-        return level
+            self.means[label] = mean
+        return mean
 
 
 @dataclass(frozen=True, eq=False)

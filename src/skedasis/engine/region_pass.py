@@ -345,7 +345,8 @@ class _RegionBuilder:
                 x = job.dataset.floats(task.feature.position)[rows]
                 std = _std(x, None if weights is None else weights[rows])
             own = replace(about, feature_std=std, missing=int(missing[leaf.region]))
-            own = replace(own, level=self.here.scores.level(job, (label, task.key), about, inside))
+            mean = self.here.scores.quantity_mean(job, (label, task.key), about, inside)
+            own = replace(own, quantity_mean=mean)
             exact, kind = job.sample is None, job.options.weight_kind
             effect = kept.effect(rows, job.dataset, own, exact=exact, kind=kind)
             if scores:

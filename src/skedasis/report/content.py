@@ -32,7 +32,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
-from skedasis.plots.figures.level import has_level
+from skedasis.plots.figures.curve_height import has_mean_of_quantity
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.plots.scales import shorten
 from skedasis.quantities.base import Quantity
@@ -124,7 +124,9 @@ class ModelSection:
     @property
     def has_levels(self) -> bool:
         """Return whether its curves can be drawn at the height of predictions."""
-        return all(has_level(e) for es in (self.rhale, self.ale, self.pdp) for e in es.values())
+        return all(
+            has_mean_of_quantity(e) for es in (self.rhale, self.ale, self.pdp) for e in es.values()
+        )
 
     @property
     def pairs(self) -> tuple[Surface, ...]:

@@ -271,7 +271,7 @@ class _Content:
             **content_of(about, "kind", "unit"),
             "time": _if_known(about.time, lambda time: time.kind),
             "method": effect.spec.method,
-            "level": effect.about.level,
+            "quantity_mean": effect.about.quantity_mean,
             **content_of(effect, "importance", "heterogeneity_score"),
             "depends_on": _if_known(
                 effect.depends_on, lambda on: content_of(on, "name", "share", "error")
@@ -364,7 +364,7 @@ class _Content:
                 "rule": leaf.rule,
                 "rows": leaf.count,
                 "share": found.shares[k],
-                "level": found[k].about.level,
+                "quantity_mean": found[k].about.quantity_mean,
                 "importance": found[k].importance,
                 "heterogeneity_score": found.scores.regions[k],
                 "heterogeneity_score_error": found.scores.regions_error[k],

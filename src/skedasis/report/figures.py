@@ -23,8 +23,8 @@ from skedasis.plots.figures import (
     regions,
     variance_shares,
 )
+from skedasis.plots.figures.curve_height import has_mean_of_quantity, lift
 from skedasis.plots.figures.effect import effect_figure
-from skedasis.plots.figures.level import has_level, lift
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.kinds import SMALL_LEVELS, page_effect
 from skedasis.plots.marks import FigureSpec, Line
@@ -132,7 +132,7 @@ def draw_overview(effects: Mapping[str, Effect], ident: str, scale: CurveScale) 
     there = {f: _without_words(e) for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
     if len(there) < 2:
         return []  # nothing to compare
-    scale = scale if all(map(has_level, there.values())) else "difference"
+    scale = scale if all(map(has_mean_of_quantity, there.values())) else "difference"
     view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS, scale=scale)
     spec = multiples.effects_figure(there, top=MANY, lower=False, options=view, page=None)
     drawn, legend = draw_tiles(spec, ident=ident)

@@ -350,7 +350,7 @@ class _Group:
 
 def _group(effect: Effect, whole: Effect | None = None) -> _Group:
     """Return an effect as a group; the ends of its curve are chosen by the rows of the effect in all rows."""
-    levels = (effect.about.level,)
+    levels = (effect.about.quantity_mean,)
     if isinstance(effect.axis, LevelAxis):
         own = effect.axis.levels.labels
         every = (

@@ -14,7 +14,7 @@ from skedasis._types import Floats, Ints, Level
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import is_absent, to_python
 from skedasis.errors import DataError
-from skedasis.plots.figures.level import lift, mean_over_data
+from skedasis.plots.figures.curve_height import lift, mean_over_data
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.kinds import LEVELS
 from skedasis.plots.marks import Line, Mark, Panel, Points

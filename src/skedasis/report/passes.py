@@ -252,7 +252,7 @@ def with_scores(effects: Effects, of: Effects) -> Effects:
             swap_score=of[n].swap_score,
             spread=of[n].spread if e.spread is None else e.spread,
             depends_on=of[n].depends_on,
-            about=replace(e.about, level=of[n].about.level),
+            about=replace(e.about, quantity_mean=of[n].about.quantity_mean),
         )
         for n, e in effects.items()
     }

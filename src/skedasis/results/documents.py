@@ -82,7 +82,7 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         "method": effect.spec.method,
         "rule": effect.rule or None,
         "confidence_level": level,
-        "level": effect.about.level,
+        "quantity_mean": effect.about.quantity_mean,
         "importance": effect.importance,
         "heterogeneity_score": effect.heterogeneity_score,
         "heterogeneity_score_error": effect.heterogeneity_score_error,
@@ -223,7 +223,7 @@ def effect_keys() -> tuple[Keys, Keys]:
                 json_keys.text("Rule of the region that the effect is of; null for all rows.")
             ),
             **json_keys.LEVEL,
-            "level": json_keys.number(
+            "quantity_mean": json_keys.number(
                 "Mean of the quantity over the rows, of a region over its rows; null if unknown."
             ),
             "importance": json_keys.number("Standard deviation of the effect over the data."),

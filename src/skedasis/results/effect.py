@@ -119,7 +119,7 @@ class About(Documented):
     """NumPy's name of the type that the bin edges were rounded to."""
     gaps: tuple[Gap, ...] = ()
     """Wide intervals of a numeric feature without values, from left to right."""
-    level: float = float("nan")
+    quantity_mean: float = float("nan")
     """Mean of the quantity over the rows (of a region, over its rows), to which `plot(scale="prediction")` raises the
     curve. Over more than `heterogeneity_rows` rows, that of the rows of the heterogeneity score; NaN if unknown."""
 

@@ -134,8 +134,8 @@ class ScaleKeywords(TypedDict, total=False):
 
     scale: CurveScale
     """How high curves are drawn. "difference", the default: around zero, as computed. "prediction": at the height of
-    predictions, such that a curve averages to the mean prediction (`About.level`), which is a line with its value; PDP
-    and ICE with ``center=None`` average to their own mean. Slopes, steps and scores do not change."""
+    predictions, such that a curve averages to the mean prediction (`About.quantity_mean`), which is a line with its
+    value; PDP and ICE with ``center=None`` average to their own mean. Slopes, steps and scores do not change."""
 
 
 class RankedKeywords(TypedDict, total=False):

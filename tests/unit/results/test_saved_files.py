@@ -23,7 +23,15 @@ ADDED = {"accumulated_std", "another", "depends_on", "depends_on_error", "depend
 }
 """Keys that documents of version 0.2.0 did not have."""
 
-LATER = {"by_region", "by_region_error", "candidate", "drawn_regions", "level", "unsure"}
+LATER = {
+    "by_region",
+    "by_region_error",
+    "candidate",
+    "drawn_regions",
+    "level",
+    "quantity_mean",
+    "unsure",
+}
 """Keys that documents of the first version of format 7 did not have, either."""
 
 RENAMED = {"modulates_01": "depends_01", "modulates_10": "depends_10"}

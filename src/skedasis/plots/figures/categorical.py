@@ -9,13 +9,13 @@ import numpy as np
 from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
+from skedasis.plots.figures.curve_height import AVERAGE, drawn_effect, raised
 from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.ice import (
     IndividualCurves,
     grouped,
     individual_curves,
 )
-from skedasis.plots.figures.level import AVERAGE, leveled, raised
 from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -137,7 +137,7 @@ def _at(curves: Curves, levels: ShownLevels) -> Curves:
 
 def _main(effect: Effect, levels: ShownLevels, options: EffectPlotOptions, below: int) -> Panel:
     """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
-    drawn = leveled(effect, options)
+    drawn = drawn_effect(effect, options)
     shown, steps = drawn.effect, isinstance(effect, LevelStepsEffect)
     value, at = shown.value[levels.shown], levels.shown.astype(float)
     bands = effect_parts.spread_bands(shown, options, at, value)

@@ -12,16 +12,16 @@ from skedasis._numbers import counted, number, number_or_zero
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect_parts import LONG
-from skedasis.plots.figures.level import (
+from skedasis.plots.figures.curve_height import (
     axis_name,
     centred,
-    level_of,
     mean_line,
+    mean_of_quantity,
     mean_over_data,
     moved,
     raised,
 )
+from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.multiples import (
     PER_PAGE,
@@ -323,7 +323,7 @@ def overlay_panel(
     if scale == "prediction":
         line = mean_line(*effects)
         shown = [
-            moved(_minus_data_mean(e), level_of(e)) if center == "mean" else raised(e)
+            moved(_minus_data_mean(e), mean_of_quantity(e)) if center == "mean" else raised(e)
             for e in effects
         ]
     else:

@@ -11,6 +11,7 @@ from skedasis._numbers import counted, percent
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
+from skedasis.plots.figures.curve_height import AVERAGE, drawn_effect
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import (
     LABELS,
@@ -19,7 +20,6 @@ from skedasis.plots.figures.ice import (
     individual_curves,
     marked_regions,
 )
-from skedasis.plots.figures.level import AVERAGE, leveled
 from skedasis.plots.figures.main_panel import main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Panel, Stack
@@ -148,7 +148,7 @@ def _notes(effect: BinnedEffect) -> tuple[str, ...]:
 
 def _curve(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
     """Return the main panel: a curve with its bands."""
-    drawn, means = leveled(effect, options), isinstance(effect, MPlotEffect)
+    drawn, means = drawn_effect(effect, options), isinstance(effect, MPlotEffect)
     shown, notes = _main(drawn.effect), _notes(effect)
     bins, binned = shown.bins, has_bins(shown)
     at, value = curve_polygon(bins, shown.points, shown.value)
@@ -186,7 +186,7 @@ def _curve(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
 
 def _dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
-    drawn = leveled(effect, options)
+    drawn = drawn_effect(effect, options)
     shown = main_part(drawn.effect).effect
     at, value = shown.points, shown.value
     bands = effect_parts.spread_bands(shown, options, at, value)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
+from skedasis.plots.figures.curve_height import DrawnEffect
 from skedasis.plots.figures.effect_parts import Band, Doubts
 from skedasis.plots.figures.ice import (
     GroupAverage,
@@ -14,7 +15,6 @@ from skedasis.plots.figures.ice import (
     strips,
     texts_of_groups,
 )
-from skedasis.plots.figures.level import Leveled
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
@@ -35,7 +35,7 @@ BETWEEN_GROUPS = 0.08
 
 
 def main_panel(
-    drawn: Leveled[Effect],
+    drawn: DrawnEffect[Effect],
     options: EffectPlotOptions,
     x: PlotAxis,
     curve: tuple[Floats, Floats, str],

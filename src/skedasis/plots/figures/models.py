@@ -10,10 +10,10 @@ import numpy as np
 from skedasis._numbers import counted, number_or_zero
 from skedasis._types import Floats, Values
 from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.curve_height import axis_name, lift, mean_line, mean_of_quantity
 from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.effect_texts import some
 from skedasis.plots.figures.importance import bar_figure, display_order
-from skedasis.plots.figures.level import axis_name, level_of, lift, mean_line
 from skedasis.plots.figures.main_panel import HALF_WIDTHS, ROWS_HALF_WIDTH
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -168,8 +168,8 @@ def _height(
     model, center = found.models[0], found.spec.center
     if scale == "prediction":
         # The mean of the models is at the mean of their means.
-        level, up = np.mean([(level_of(e), lift(e)) for e in found.models], axis=0).tolist()
-        return axis_name(model), mean_line(*found.models, level=level), up
+        mean, up = np.mean([(mean_of_quantity(e), lift(e)) for e in found.models], axis=0).tolist()
+        return axis_name(model), mean_line(*found.models, mean=mean), up
     around = center is not None
     line = (horizontal_line(0.0),) if around or found.spec.derivative else ()
     return axis_name(model, around=around), line, 0.0

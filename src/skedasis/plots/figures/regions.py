@@ -24,9 +24,9 @@ from skedasis.plots.figures.compare import (
     overlaid_horizontal,
     overlaid_panel,
 )
+from skedasis.plots.figures.curve_height import axis_name, mean_line, scaled
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
-from skedasis.plots.figures.level import axis_name, mean_line, scaled
 from skedasis.plots.figures.multiples import PER_PAGE, relabelled
 from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels

@@ -32,7 +32,7 @@ EffectT_co = TypeVar("EffectT_co", bound=Effect, covariant=True)
 
 
 @dataclass(frozen=True)
-class Leveled(Generic[EffectT_co]):
+class DrawnEffect(Generic[EffectT_co]):
     """An effect as it is drawn, the name and the unit of its axis, its line of the mean, and notes on it."""
 
     effect: EffectT_co
@@ -42,7 +42,7 @@ class Leveled(Generic[EffectT_co]):
     notes: tuple[str, ...] = ()
 
 
-def leveled(effect: EffectT, options: EffectPlotOptions) -> Leveled[EffectT]:
+def drawn_effect(effect: EffectT, options: EffectPlotOptions) -> DrawnEffect[EffectT]:
     """Return an effect at the height that the options ask for."""
     spec, partial = effect.spec, isinstance(effect, PartialDependence)
     rows = partial or effect.curves is not None
@@ -58,15 +58,15 @@ def leveled(effect: EffectT, options: EffectPlotOptions) -> Leveled[EffectT]:
     centring = centring and options.ice == "centered"
     shown = centred(effect) if centring else effect
     if options.scale == "prediction":
-        shown = moved(shown, level_of(effect)) if centring else raised(effect)
-        return Leveled(shown, *axis_name(effect), mean_line(effect))
+        shown = moved(shown, mean_of_quantity(effect)) if centring else raised(effect)
+        return DrawnEffect(shown, *axis_name(effect), mean_line(effect))
     around = centring or spec.center is not None
     line = (horizontal_line(0.0),) if around or spec.derivative else ()
     if not centring:
-        return Leveled(shown, *axis_name(effect, around=around), line, _anchored(effect))
+        return DrawnEffect(shown, *axis_name(effect, around=around), line, _anchored(effect))
     over = "" if effect.spread is not None else f" over the {effect.axis.noun}s"
     note = f"0 stands for the average{over}, {number(float(share_of(effect) @ effect.value))}"
-    return Leveled(shown, *axis_name(effect, around=True), line, (note,))
+    return DrawnEffect(shown, *axis_name(effect, around=True), line, (note,))
 
 
 def axis_name(
@@ -99,18 +99,18 @@ def slope_unit(effect: Effect) -> str | None:
 # --- predictions ---------------------------------------------------------------------------------
 
 
-def mean_line(*effects: Effect, level: float | None = None) -> tuple[Segments, ...]:
+def mean_line(*effects: Effect, mean: float | None = None) -> tuple[Segments, ...]:
     """Return the line of the mean, by default that of the effects, with its legend entry; none if means differ."""
-    levels = [level_of(e) if level is None else level for e in effects]
-    if len({number(v) for v in levels}) > 1:
+    means = [mean_of_quantity(e) if mean is None else mean for e in effects]
+    if len({number(v) for v in means}) > 1:
         return ()
     said = {_averaged(e) for e in effects}
     text = said.pop() if len(said) == 1 else "average"
-    return (horizontal_line(levels[0], label=f"{text}: {number(levels[0])}"),)
+    return (horizontal_line(means[0], label=f"{text}: {number(means[0])}"),)
 
 
 def _averaged(effect: Effect) -> str:
-    """Return what `level_of` is the mean of."""
+    """Return what `mean_of_quantity` is the mean of."""
     if isinstance(effect, PartialDependence) and effect.spec.center is None:
         # It is not that of the predictions if features depend on one another.
         return "average of the curve"
@@ -120,16 +120,16 @@ def _averaged(effect: Effect) -> str:
     return f"average over {'rows with a value' if gaps else 'all rows'}"
 
 
-def level_of(effect: Effect) -> float:
+def mean_of_quantity(effect: Effect) -> float:
     """Return the mean over the rows of the curve that shows predictions; raise if it is not known."""
     if isinstance(effect, PartialDependence) and effect.spec.center is None:
-        level = float(share_of(effect) @ effect.value)
+        mean = float(share_of(effect) @ effect.value)
     elif isinstance(effect, AnyMPlot):
         local = effect.moments[LOCAL]
-        level = float(np.average(local.mean, weights=local.weight)) if local.weight.any() else 0.0
+        mean = float(np.average(local.mean, weights=local.weight)) if local.weight.any() else 0.0
     else:
-        level = effect.about.level
-    if effect.spec.derivative or not math.isfinite(level):
+        mean = effect.about.quantity_mean
+    if effect.spec.derivative or not math.isfinite(mean):
         derivative = effect.spec.derivative
         raise UnsupportedError(
             "plot(scale='prediction')",
@@ -139,13 +139,13 @@ def level_of(effect: Effect) -> float:
             if derivative
             else "Explain with heterogeneity_rows above 0, or use scale='difference'",
         )
-    return level
+    return mean
 
 
-def has_level(effect: Effect) -> bool:
+def has_mean_of_quantity(effect: Effect) -> bool:
     """Return whether the predictions of an effect can be drawn."""
     try:
-        level_of(effect)
+        mean_of_quantity(effect)
     except UnsupportedError:
         return False
     return True
@@ -153,10 +153,10 @@ def has_level(effect: Effect) -> bool:
 
 def lift(effect: Effect) -> float:
     """Return what is added to a curve so that its mean over the rows is that of the quantity; 0 if not centred."""
-    level, center = level_of(effect), effect.spec.center
+    mean, center = mean_of_quantity(effect), effect.spec.center
     if center is None:
         return 0.0
-    return level if center == "mean" else level - mean_over_data(effect)
+    return mean if center == "mean" else mean - mean_over_data(effect)
 
 
 def raised(effect: EffectT) -> EffectT:
@@ -189,8 +189,8 @@ def centred(effect: EffectT) -> EffectT:
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
     with np.errstate(invalid="ignore"):  # curves with infinite values have no mean
-        level = share @ effect.value
-        value = effect.value - level
+        mean = share @ effect.value
+        value = effect.value - mean
     # A constant minus its mean is rounding error, which would otherwise fill the panel.
     known = [effect.value] if curves is None else [effect.value, curves.value]
     largest = float(np.abs(np.nan_to_num(extent(known))).max())
@@ -201,7 +201,7 @@ def centred(effect: EffectT) -> EffectT:
         spread = replace(spread, value=zero_rounding(spread.value, largest))
     std = np.full(len(value), np.nan) if spread is None else spread.value
     if point is not None:
-        point = replace(point, value=float(point.value - level))
+        point = replace(point, value=float(point.value - mean))
     return replace(
         effect,
         value=zero_rounding(value, largest),
