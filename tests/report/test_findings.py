@@ -10,8 +10,16 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import skedasis as sd
+from skedasis._numbers import number
 from skedasis.report.content import gather
-from skedasis.report.findings import _leaves, _points, findings, headline, regions_that_matter
+from skedasis.report.findings import (
+    _leaves,
+    _points,
+    _Words,
+    findings,
+    headline,
+    regions_that_matter,
+)
 from skedasis.report.format import named
 from tests.made_regions import unstable
 
@@ -435,13 +443,13 @@ def test_leaves_are_averaged_by_the_weights_of_their_rows():
     def three(X):
         up = np.where(X[:, 2] > 0, 140.0, 100.0)
         noise = 40 * np.sin(1e4 * X[:, 1])
-        return (X[:, 0] - 0.5) * (np.where(X[:, 1] > 0, up, -10.0) + noise)
+        return (X[:, 0] - 0.5) * (np.where(X[:, 1] > 0, up, -10.0) + noise) + 200 * (X[:, 2] > 0)
 
     section = section_of(three, X, sample_weight=weight)
     regions = section.regions["x0"]
     k = next(k for k, n in enumerate(regions.nodes) if n.split and n.split.feature == "x2")
     one = replace(section, regions={"x0": unstable(regions, k)})
-    assert "raises the prediction by 110 where x1 > " in findings(one)[0].text
+    assert any("raises the prediction by 110 where x1 > " in f.text for f in findings(one))
     # The curve of the node, and its error, as that of a mean of independent ones.
     group = next(g for g in _leaves(one.regions["x0"])[1] if len(g.parts) == 2)
     leaves = [(e, n) for e, n in zip(regions.effects, regions.leaves, strict=True) if n.parent == k]
@@ -452,6 +460,13 @@ def test_leaves_are_averaged_by_the_weights_of_their_rows():
     np.testing.assert_allclose(group.curve.value, means, rtol=1e-9)
     variances = sum((s * e.std_error) ** 2 for s, (e, _) in zip(share, leaves, strict=True))
     np.testing.assert_allclose(group.curve.error, np.sqrt(variances), rtol=1e-2)
+    # As figures draw them, each curve is at the height of its own rows.
+    inside = [regions.assign(X) == n.region for _, n in leaves]
+    means = [np.average(three(X)[i], weights=weight[i]) for i in inside]
+    low, high = sorted(e.value[1] + mean for (e, _), mean in zip(leaves, means, strict=True))
+    said = _Words("q", "", True).places(group, [1])
+    assert f"({number(low, 2)} to {number(high, 2)}" in said
+    assert high - low > 150
 
 
 def test_differences_between_groups_are_weighed_by_the_rows_at_each_point():

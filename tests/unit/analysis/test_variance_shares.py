@@ -341,16 +341,22 @@ def test_curves_of_regions_row_by_row_with_weights():
         lift = np.average(curves[there, 0], weights=w[there])
         by_region[rows] += own + lift - np.average(effect(X[there, 0]), weights=w[there])
     level = np.average(q(X)[fit] - average[fit], weights=w[fit])
-    share, error = found.as_drawn, found.by_region_std_error
-    assert share == pytest.approx(weighted_r2(q(X)[out], level + average[out], w[out]), rel=1e-9)
+    assert found.as_drawn == pytest.approx(
+        weighted_r2(q(X)[out], level + average[out], w[out]), rel=1e-9
+    )
     share = weighted_r2(q(X)[out], level + by_region[out], w[out])
     assert found.by_region == pytest.approx(share, rel=1e-9)
     assert share > found.as_drawn + 0.05
     # The error is that of a ratio of two weighted sums of the held-out rows: by repetition and the jackknife.
     many = np.repeat(out, w[out].astype(int))
-    sums = [(q(X)[many] - f) ** 2 for f in (level + by_region[many], q(X)[many].mean())]
-    left_out = 1 - (sums[0].sum() - sums[0]) / (sums[1].sum() - sums[1])
-    assert error == pytest.approx(left_out.std() * np.sqrt(len(many) - 1), rel=0.01)
+    for function, error in (
+        (average, found.as_drawn_std_error),
+        (by_region, found.by_region_std_error),
+    ):
+        pairs = (level + function[many], q(X)[many].mean())
+        rest, whole = (s.sum() - s for s in ((q(X)[many] - f) ** 2 for f in pairs))
+        jackknife = (1 - rest / whole).std() * np.sqrt(len(many) - 1)
+        assert error == pytest.approx(jackknife, rel=0.01)
 
 
 def test_fitting_rows_by_their_weights_choose_whose_regions_are_drawn():
