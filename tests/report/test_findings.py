@@ -214,6 +214,15 @@ def test_heights_are_those_of_the_function_where_figures_draw_predictions(hours)
     assert [float(v) for v in found.groups()] == pytest.approx(heights, rel=0.06)
 
 
+def test_heights_have_their_unit():
+    X = np.random.default_rng(0).uniform(0, 10, (800, 1))
+    quantity = sd.prediction(lambda X: 50 + np.abs(X[:, 0] - 4), name="cost", unit="€")
+    section = replace(
+        gather(quantity, X, progress=False, uncertainty=False).sections[0], scale="prediction"
+    )
+    assert "highest at 10 (56 €) and 0 (54 €), lowest at 4 (50 €)" in findings(section)[0].text
+
+
 def test_one_height_a_curve_is_told_with_what_divides_them():
     X = np.random.default_rng(0).uniform(0, 10, (6000, 3))
 

@@ -626,7 +626,7 @@ class _Words:
                 heights = [v + level for v, level in zip(values, group.levels, strict=True)]
                 low, high = number(min(heights), 2), number(max(heights), 2)
                 high, by = (high, by) if high != low else ("", [])
-                place = {"place": group.at(k), "low": low, "high": high, "unit": self.unit}
+                place = {"place": group.at(k), "low": low, "high": high, "unit": self.unit.strip()}
                 texts.append(tell(HEIGHT["drawn"], by=by or "", **place))
                 by = []  # said once
             else:

@@ -189,7 +189,7 @@ FEATURE: Mapping[str, str] = {
 
 
 HEIGHT: Mapping[str, str] = {
-    "drawn": "{place} ({low}[ to {high}]{unit}[, by {by:list}])",
+    "drawn": "{place} ({low}[ to {high}][ {unit}][, by {by:list}])",
     "around zero": "{place} ({size} {above:above|below} average)",
 }
 """A point of a curve and its height as it is drawn; around zero: from the average over the rows of the curve."""
