@@ -320,6 +320,14 @@ def test_separate_drawings_follow_the_same_laws(spec, width):
         assert_laws(layout)
 
 
+def test_names_without_a_letter_cost_no_entry_of_the_legend():
+    axis = PlotAxis("x", None, 0.0, 1.0)
+    margin = Margin("top", np.linspace(0, 1, 4), np.array([1.0, 2.0, 0.0]), "rows")
+    marks = (*(vertical_line(0.5, "average", label) for label in ("\u00ad", "\u200b")), margin)
+    layout = arrange(FigureSpec(((Panel(axis, axis, marks),),), "title", "alt"), 900.0)
+    assert [key.text.lines for key in layout.keys] == [("(no name)",)] * 2 + [("rows",)]
+
+
 @pytest.mark.slow
 @law(spec=figures())
 def test_everything_is_shown_if_there_is_room(spec):

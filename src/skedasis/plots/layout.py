@@ -844,9 +844,9 @@ class _Arrangement:
             yield keys, True, (room - (n - 1) * KEYS_APART) / n
 
     def _distinct(self) -> bool:
-        """Return whether the shortened entries of the legend differ."""
-        texts = [text for line in self._key_lines() for _, text, _ in line]
-        return len(set(texts)) == len(texts)
+        """Return whether the entries of the legend differ when shortened, where they do when written whole."""
+        texts = {text for line in self._key_lines() for _, text, _ in line}
+        return len(texts) == len({clean(key.label) for key in self.keys})
 
     def _key_lines(self) -> Iterator[list[tuple[Key, str, float]]]:
         """Yield the lines of the legend: each entry with its shortened text and its position."""
