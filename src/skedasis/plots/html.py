@@ -7,9 +7,9 @@ import hashlib
 import math
 import re
 import secrets
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial, singledispatch
+from functools import cache, singledispatch
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -29,7 +29,7 @@ from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
-from skedasis.results.containers import OutputResult, ResultMapping, TableColumn
+from skedasis.results.containers import OutputResult, TableColumn
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
@@ -72,7 +72,7 @@ PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1"
 
 def table(caption: str, columns: Mapping[str, TableColumn]) -> Markup:
     """Return columns as an HTML table whose first column is the row header."""
-    size = len(next(iter(columns.values()), ()))
+    size = _size(columns)
     kept = {name: column[:LINES] for name, column in columns.items()}
     if size > LINES:
         caption = f"{caption}: the first {LINES:,} of {size:,} lines"
@@ -94,6 +94,11 @@ def table(caption: str, columns: Mapping[str, TableColumn]) -> Markup:
     )
     # Wide tables scroll horizontally. The container can be focused, so that keyboards can scroll it, and needs a name.
     return tag("div", inner, class_="skd-scroll", role="region", aria_label=caption, tabindex="0")
+
+
+def _size(columns: Mapping[str, TableColumn]) -> int:
+    """Return the number of lines."""
+    return len(next(iter(columns.values()), ()))
 
 
 def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Markup:
@@ -256,12 +261,28 @@ class Explorable:
 # --- tables of results ---------------------------------------------------------------------------
 
 
+TABLES: Mapping[type, Mapping[str, str]] = {
+    Comparison: {"ranking": "All models, most important first"},
+    MultiModelRegions: {"recurrence": "First splits"},
+    MultiModelRegionsByFeature: {"ranking": "Features and their first splits"},
+    MultiOutput: {"ranking": "All outputs, most important first"},
+    Regions: {"regions": "Regions", "splits": "Splits"},
+    RegionsByFeature: {"ranking": "Ranking by heterogeneity score"},
+    Surfaces: {"ranking": "Pairs, strongest interaction first"},
+}
+"""Class → which of the tables of `to_frame` are shown, with their captions."""
+
+
 @singledispatch
 def numbers_of(result: object) -> list[Markup]:
-    """Return the numbers of a result as HTML tables: by default the table of `to_frame`, if there are any lines."""
-    if not isinstance(result, Tabulated) or not result:
+    """Return the numbers of a result as HTML tables: those of `TABLES`, by default that of `to_frame`, with lines."""
+    if not result:
         return []
-    return [table("Numbers", _without(result.table()))]
+    shown = next((TABLES[kind] for kind in type(result).__mro__ if kind in TABLES), None)
+    if shown is not None and isinstance(result, OutputResult):
+        found = [(caption, result.table(of)) for of, caption in shown.items()]
+        return [table(caption, columns) for caption, columns in found if _size(columns)]
+    return [table("Numbers", _without(result.table()))] if isinstance(result, Tabulated) else []
 
 
 @numbers_of.register
@@ -317,24 +338,6 @@ def _(ranking: Ranking[DataclassInstance]) -> list[Markup]:
 @numbers_of.register
 def _(bins: BinStats) -> list[Markup]:
     return [table("Bins", bins_table(bins))] if len(bins) else []
-
-
-RANKINGS: Mapping[type, str] = {
-    MultiModelRegionsByFeature: "Features and their first splits",
-    MultiOutput: "All outputs, most important first",
-    Comparison: "All models, most important first",
-    RegionsByFeature: "Ranking by heterogeneity score",
-    Surfaces: "Pairs, strongest interaction first",
-}
-"""Containers of which the ranking is shown → its caption."""
-
-
-def _ranking_of(caption: str, found: ResultMapping[Hashable, OutputResult]) -> list[Markup]:
-    return [table(caption, found.table("ranking"))] if found else []
-
-
-for _kind, _caption in RANKINGS.items():
-    numbers_of.register(_kind)(partial(_ranking_of, _caption))
 
 
 @numbers_of.register
@@ -404,8 +407,7 @@ def _(found: Interactions) -> list[Markup]:
 
 @numbers_of.register
 def _(found: MultiModelEffect | MultiModelSurface) -> list[Markup]:
-    columns = found.table()
-    return [table("Mean over the models, with its interval", _without(columns))]
+    return [table("Mean over the models, with its interval", _without(found.table()))]
 
 
 @numbers_of.register
@@ -465,31 +467,7 @@ def _(checks: Checks) -> list[Markup]:
 
 @numbers_of.register
 def _(found: VarianceDecomposition) -> list[Markup]:
-    columns: dict[str, TableColumn] = {
-        "left": found.left,
-        "right": found.right,
-        "count": found.count,
-        "total": found.total,
-        "within": found.within,
-        "residual": found.residual,
-        "share": found.share,
-        "p": found.p_value,
-        "p_adjusted": found.adjusted(),
-    }
-    return [table("Variance decomposition of each bin", columns)]
-
-
-@numbers_of.register
-def _(regions: Regions) -> list[Markup]:
-    found = [table("Regions", regions.table("regions"))]
-    if regions.splits:
-        found.append(table("Splits", regions.table("splits")))
-    return found
-
-
-@numbers_of.register
-def _(found: MultiModelRegions) -> list[Markup]:
-    return [table("First splits", found.table("recurrence"))]
+    return [table("Variance decomposition of each bin", _without(found.table()))]
 
 
 # --- pages of one result -------------------------------------------------------------------------

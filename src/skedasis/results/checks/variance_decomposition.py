@@ -13,6 +13,7 @@ from skedasis.errors import UnsupportedError
 from skedasis.results import json_keys
 from skedasis.results.axis import Axis, LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
+from skedasis.results.containers import TableColumns
 from skedasis.results.described import Keys, object_of
 from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
@@ -253,7 +254,7 @@ class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
         return np.where(self.total > 0, self.residual / np.where(self.total > 0, self.total, 1), 0)
 
     def _document(self, options: ExportOptions) -> Content:
-        columns = self._columns()
+        columns = self.table()
         return {
             "feature": self.feature,
             "bins": {
@@ -291,7 +292,7 @@ class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
             ),
         }, {}
 
-    def _columns(self) -> Content:
+    def table(self) -> TableColumns:
         """Return the columns of `to_frame`: one row per bin."""
         return {
             "feature": [self.feature] * len(self),
