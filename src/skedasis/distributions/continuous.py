@@ -82,6 +82,12 @@ class NumericDistribution(Predicted):
         """Return the components of a mixture and their weights; the distribution itself if it is no mixture."""
         return [(self, 1.0)]
 
+    def entropy_and_error(self) -> tuple[Floats, Floats]:
+        """Return the entropies by quadrature, and the errors that it estimates, in nats."""
+        if self.discrete:
+            return integer_entropy(self.components(), self.log_density, self.what)
+        return quantile_entropy(self.components(), self.log_density)
+
     def quantile_at_score(self, z: float) -> Floats:
         """Return the p-quantiles for the probability p with which a standard normal variable is at most z."""
         from scipy.special import ndtr
@@ -742,9 +748,7 @@ class NumericMixture(NumericDistribution):
 
     @cached_property
     def _total(self) -> tuple[Floats, Floats]:
-        if self.discrete:
-            return integer_entropy(self.members, self.log_density, self.what)
-        return quantile_entropy(self.members, self.log_density)
+        return self.entropy_and_error()
 
     def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies of the mixtures, the means of the components' entropies, or the differences."""

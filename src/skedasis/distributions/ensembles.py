@@ -6,7 +6,6 @@ The function checks its arguments and wraps each kind of member (`skedasis.distr
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -21,18 +20,17 @@ from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import is_process
 from skedasis.distributions.mixture_models import (
     ClassifierEnsemble,
-    DistributionMember,
     FittedEstimators,
-    FunctionMember,
     IndexedSamples,
     JointSamples,
-    MeanMember,
     Member,
     Members,
     MixtureEnsemble,
     ModelList,
     NoiseScale,
+    function_member,
     is_estimator_ensemble,
+    mean_member,
     noise_not_applicable,
     too_few_members,
     wrong_weight_count,
@@ -46,6 +44,7 @@ from skedasis.models.protocols import (
     SupportsPredictProba,
     has_predict,
 )
+from skedasis.models.torch import is_torch_module
 from skedasis.stats.random import RandomState, as_seed
 
 Output: TypeAlias = Literal["values", "logits", "probabilities"]
@@ -183,8 +182,7 @@ def _members(model: Any, samples: int | None, output: Output | None, seed: int) 
 
 
 def _is_module(model: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module) and not is_process(model)
+    return is_torch_module(model) and not is_process(model)
 
 
 def _member(model: object, output: Output | None) -> Member:
@@ -192,15 +190,15 @@ def _member(model: object, output: Output | None) -> Member:
     if _is_module(model):
         from skedasis.distributions.torch_ensembles import ModuleMember
 
-        return ModuleMember(model, output, None)
+        module = ModuleMember(model, output, None)
+        return Member(model, module.title, module.labels, stepped=False, response=module.response)
     if has_predict(model) and not isinstance(model, type) and not has_predictor(model):
-        return MeanMember(model)
+        return mean_member(model)
     predictor = as_predictor(model)
-    return (
-        FunctionMember(predictor.model)
-        if isinstance(predictor, FunctionPredictor)
-        else DistributionMember(predictor)
-    )
+    if isinstance(predictor, FunctionPredictor):
+        return function_member(predictor.model)
+    described = predictor.describe(), predictor.labels, predictor.stepped
+    return Member(predictor.model, *described, predictor.distributions)
 
 
 def _check_unused(value: object, name: str, model: str) -> None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeGuard
+from functools import partial
+from itertools import chain
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
@@ -114,7 +116,7 @@ class MixtureEnsemble(Predictor):
         if self.noise is not None:
             raise noise_not_applicable("classes")
         total, count = ClassSum(self.describe()), 0
-        for count, member in enumerate(_prepend(first, rest), start=1):
+        for count, member in enumerate(chain([first], rest), start=1):
             if not isinstance(member, Classes):
                 raise self._mixed_kinds()
             total.add(member, self._weight(count - 1))
@@ -126,7 +128,7 @@ class MixtureEnsemble(Predictor):
     ) -> Predicted:
         n, noise_std = len(X), self._noise_of(X)
         members: list[NumericDistribution] = []
-        for member in _prepend(first, rest):
+        for member in chain([first], rest):
             if isinstance(member, Classes):
                 raise self._mixed_kinds()
             if not isinstance(member, Predicted):
@@ -214,11 +216,6 @@ def wrong_weight_count(n_weights: int, count: int) -> DataError:
     )
 
 
-def _prepend(first: MixtureResponse, rest: Iterator[MixtureResponse]) -> Iterator[MixtureResponse]:
-    yield first
-    yield from rest
-
-
 # --- members: fitted models, estimators of an ensemble, samples of a function ---------------------
 
 MixtureResponse: TypeAlias = Predicted | Floats
@@ -258,70 +255,37 @@ class Members(ABC):
         """Return a description of the members."""
 
 
-class Member(Protocol):
+@dataclass(frozen=True, eq=False)
+class Member:
     """One model of a list."""
 
-    @property
-    def labels(self) -> Labels:
-        """Return the kind of label that the member predicts."""
-        ...
-
-    @property
-    def stepped(self) -> bool:
-        """Return whether the response is a piecewise constant function of the rows."""
-        ...
-
-    @property
-    def model(self) -> object:
-        """Return the user's model."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Return a short name of the model."""
-        ...
-
-    def response(self, X: ModelRows) -> MixtureResponse:
-        """Return the member's distributions or means for rows."""
-        ...
+    model: object
+    title: str
+    labels: Labels
+    stepped: bool
+    """Whether the response is a piecewise constant function of the rows."""
+    response: Callable[[ModelRows], MixtureResponse]
+    """Returns the member's distributions or means for rows."""
 
 
-class MeanMember:
-    """A member that predicts a mean alone."""
-
-    labels = Labels("numbers")
-
-    def __init__(self, model: SupportsPredict) -> None:
-        self.model, self.stepped = model, is_piecewise_constant(model)
-        self.title = title(model)
-
-    def response(self, X: ModelRows) -> MixtureResponse:
-        raw = self.model.predict(rows_for_model(self.model, X))
-        return one_per_row(raw, len(X), self.title, "mean")
+def mean_member(model: SupportsPredict) -> Member:
+    """Return a model that predicts a mean alone as a member."""
+    response = partial(_predicted_means, model)
+    return Member(model, title(model), Labels("numbers"), is_piecewise_constant(model), response)
 
 
-class FunctionMember:
-    """A member that is a function, which returns distributions or means."""
-
-    labels = Labels()
-
-    def __init__(self, model: RowFunction) -> None:
-        self.model, self.title = model, title(model)
-        self.stepped = is_piecewise_constant(model)
-
-    def response(self, X: ModelRows) -> MixtureResponse:
-        return as_response(self.model(X), len(X), self.title)
+def _predicted_means(model: SupportsPredict, X: ModelRows) -> MixtureResponse:
+    return one_per_row(model.predict(rows_for_model(model, X)), len(X), title(model), "mean")
 
 
-class DistributionMember:
-    """A member that predicts distributions."""
+def function_member(function: RowFunction) -> Member:
+    """Return a function, which returns distributions or means, as a member."""
+    response, stepped = partial(_returned, function), is_piecewise_constant(function)
+    return Member(function, title(function), Labels(), stepped, response)
 
-    def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.model, self.title = predictor, predictor.model, predictor.describe()
-        self.labels, self.stepped = predictor.labels, predictor.stepped
 
-    def response(self, X: ModelRows) -> MixtureResponse:
-        return self.predictor.distributions(X)
+def _returned(function: RowFunction, X: ModelRows) -> MixtureResponse:
+    return as_response(function(X), len(X), title(function))
 
 
 class ModelList(Members):

@@ -7,7 +7,6 @@ it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -22,14 +21,10 @@ from skedasis.distributions.sklearn import as_classifier, as_gaussian, has_retur
 from skedasis.distributions.skpro import SkproPredictor, is_skpro
 from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import is_classifier, title, with_article
+from skedasis.models.torch import is_torch_module
 
 PredictorRow: TypeAlias = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
 """A test of a model, and the predictor for models that pass it."""
-
-
-def _is_torch(model: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(model, torch.nn.Module)
 
 
 def _is_function(model: object) -> bool:
@@ -49,7 +44,7 @@ def _bare_module(model: object) -> Predictor:
 _TABLE: tuple[PredictorRow, ...] = (
     (lambda model: isinstance(model, Predictor), lambda model: model),
     (is_process, as_process),
-    (_is_torch, _bare_module),
+    (is_torch_module, _bare_module),
     (lambda model: hasattr(model, "pred_dist"), NGBoostPredictor),
     (is_skpro, SkproPredictor),
     (is_classifier, as_classifier),

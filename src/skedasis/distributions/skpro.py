@@ -17,10 +17,8 @@ from skedasis.distributions.continuous import (
     NumericDistribution,
     as_normal,
     computed_dtype,
-    integer_entropy,
     mixture_of,
     one_per_row,
-    quantile_entropy,
 )
 from skedasis.errors import UnsupportedError
 from skedasis.models.protocols import SupportsPredictProba
@@ -72,19 +70,13 @@ class SkproDistribution(NumericDistribution):
     def _values(self, frame: Any) -> Floats:
         return np.array(np.asarray(frame, dtype=float).reshape(self.n))
 
-    def _entropy(self) -> tuple[Floats, Floats]:
-        components = [(self, 1.0)]
-        if self.discrete:
-            return integer_entropy(components, self.log_density, self.what)
-        return quantile_entropy(components, self.log_density)
-
     def entropy(self, part: UncertaintyPart = "total") -> Floats:
         """Return the entropies, computed by quadrature because skpro does not have them."""
         require_total(part)
-        return self._entropy()[0]
+        return self.entropy_and_error()[0]
 
     def entropy_error(self) -> Floats:
-        return self._entropy()[1]
+        return self.entropy_and_error()[1]
 
     def log_density(self, y: Floats) -> Floats:
         log_density = self.distribution.log_pmf if self.discrete else self.distribution.log_pdf

@@ -41,8 +41,6 @@ class ModuleMember:
     masks of a sample. The module itself is never changed, so threads do not interfere.
     """
 
-    stepped = False
-
     def __init__(self, module: Any, output: str | None, seed: int | None) -> None:
         fix = "State what the torch module returns, for example output='logits'"
         check_option("ensemble(output)", output, _OUTPUTS, fix)

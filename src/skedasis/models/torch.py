@@ -27,12 +27,15 @@ _DEVICE_ROWS = 65_536
 """Rows per pass on a GPU or another accelerator, where each start costs time; fewer once its memory is exhausted."""
 
 
+def is_torch_module(model: object) -> bool:
+    """Return whether a model is a torch module; torch is not imported for it."""
+    nn = getattr(sys.modules.get("torch"), "nn", None)
+    return nn is not None and isinstance(model, nn.Module)
+
+
 def is_module(model: object) -> bool:
     """Return whether a model is a torch module, but not an estimator with `predict` that wraps one."""
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "nn") or not isinstance(model, torch.nn.Module):
-        return False
-    return not hasattr(model, "predict")
+    return is_torch_module(model) and not hasattr(model, "predict")
 
 
 class TorchModel(Differentiable):
