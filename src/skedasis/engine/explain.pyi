@@ -1,7 +1,7 @@
 # A quantity with several outputs is a `Quantity`, and a `PFI` is a method: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false
 
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Required, Unpack, overload
 
 from skedasis._types import TableLike
 from skedasis.engine.argument_types import (
@@ -35,145 +35,105 @@ from skedasis.results.regions import Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
 
+class EffectKeywords(ExplainKeywords, total=False):
+    method: EffectMethod
+
+class ImportanceKeywords(ExplainKeywords):
+    method: Required[ImportanceMethod]
+
+class ByKeywords(EffectKeywords):
+    by: Required[GivenRegions]
+
+class RefitEffectKeywords(RefitKeywords, total=False):
+    method: EffectMethod
+    refits: Required[Literal[True]]
+
+class RefitImportanceKeywords(RefitKeywords):
+    method: Required[ImportanceMethod]
+    refits: Required[Literal[True]]
+
 @overload
 def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
+    model: MultiOutputQuantity, X: TableLike, features: FeatureLike, **keywords: Unpack[ByKeywords]
 ) -> MultiOutput[Regions]: ...
 @overload
 def explain(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ByKeywords],
 ) -> MultiOutput[RegionsByFeature]: ...
 @overload
 def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
+    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[ByKeywords]
 ) -> Regions: ...
 @overload
 def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
+    model: ModelLike, X: TableLike, features: FeatureList = None, **keywords: Unpack[ByKeywords]
 ) -> RegionsByFeature: ...
 @overload
 def explain(
     model: MultiOutputModels,
     X: TableLike,
     features: Features = None,
-    *,
-    method: ImportanceMethod,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitImportanceKeywords],
 ) -> MultiOutput[MultiModelImportance]: ...
 @overload
 def explain(
     model: MultiOutputModels,
     X: TableLike,
     features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitEffectKeywords],
 ) -> MultiOutput[MultiModelEffect]: ...
 @overload
 def explain(
     model: MultiOutputModels,
     X: TableLike,
     features: PairLike,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitEffectKeywords],
 ) -> MultiOutput[MultiModelSurface]: ...
 @overload
 def explain(
     model: MultiOutputModels,
     X: TableLike,
     features: PairList,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitEffectKeywords],
 ) -> MultiOutput[Surfaces[MultiModelSurface]]: ...
 @overload
 def explain(
     model: MultiOutputModels,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitEffectKeywords],
 ) -> MultiOutput[MultiModelEffects]: ...
 @overload
 def explain(
     model: Models[ModelT],
     X: TableLike,
     features: Features = None,
-    *,
-    method: ImportanceMethod,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitImportanceKeywords],
 ) -> MultiModelImportance: ...
 @overload
 def explain(
     model: Models[ModelT],
     X: TableLike,
     features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitEffectKeywords],
 ) -> MultiModelEffect: ...
 @overload
 def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    model: Models[ModelT], X: TableLike, features: PairLike, **keywords: Unpack[RefitEffectKeywords]
 ) -> MultiModelSurface: ...
 @overload
 def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    model: Models[ModelT], X: TableLike, features: PairList, **keywords: Unpack[RefitEffectKeywords]
 ) -> Surfaces[MultiModelSurface]: ...
 @overload
 def explain(
     model: Models[ModelT],
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitKeywords],
+    **keywords: Unpack[RefitEffectKeywords],
 ) -> MultiModelEffects: ...
 @overload
 def explain(
@@ -199,156 +159,90 @@ def explain(
 ) -> Comparison[MultiOutput[Any]]: ...
 @overload
 def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
+    model: Models[ModelT], X: TableLike, features: FeatureLike, **keywords: Unpack[ByKeywords]
 ) -> Comparison[Regions]: ...
 @overload
 def explain(
     model: Models[ModelT],
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    by: GivenRegions,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ByKeywords],
 ) -> Comparison[RegionsByFeature]: ...
 @overload
 def explain(
     model: Models[ModelT],
     X: TableLike,
     features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ImportanceKeywords],
 ) -> Comparison[Importance]: ...
 @overload
 def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: Models[ModelT], X: TableLike, features: FeatureLike, **keywords: Unpack[EffectKeywords]
 ) -> Comparison[Effect]: ...
 @overload
 def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: Models[ModelT], X: TableLike, features: PairLike, **keywords: Unpack[EffectKeywords]
 ) -> Comparison[Surface]: ...
 @overload
 def explain(
-    model: Models[ModelT],
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: Models[ModelT], X: TableLike, features: PairList, **keywords: Unpack[EffectKeywords]
 ) -> Comparison[Surfaces[Surface]]: ...
 @overload
 def explain(
     model: Models[ModelT],
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[EffectKeywords],
 ) -> Comparison[Effects]: ...
 @overload
 def explain(
     model: MultiOutputQuantity,
     X: TableLike,
     features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ImportanceKeywords],
 ) -> MultiOutput[Importance]: ...
 @overload
 def explain(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[EffectKeywords],
 ) -> MultiOutput[Effect]: ...
 @overload
 def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: MultiOutputQuantity, X: TableLike, features: PairLike, **keywords: Unpack[EffectKeywords]
 ) -> MultiOutput[Surface]: ...
 @overload
 def explain(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: MultiOutputQuantity, X: TableLike, features: PairList, **keywords: Unpack[EffectKeywords]
 ) -> MultiOutput[Surfaces[Surface]]: ...
 @overload
 def explain(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[EffectKeywords],
 ) -> MultiOutput[Effects]: ...
 @overload
 def explain(
     model: ModelLike,
     X: TableLike,
     features: Features = None,
-    *,
-    method: ImportanceMethod,
-    **keywords: Unpack[ExplainKeywords],
+    **keywords: Unpack[ImportanceKeywords],
 ) -> Importance: ...
 @overload
 def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[EffectKeywords]
 ) -> Effect: ...
 @overload
 def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: PairLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: ModelLike, X: TableLike, features: PairLike, **keywords: Unpack[EffectKeywords]
 ) -> Surface: ...
 @overload
 def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: PairList,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: ModelLike, X: TableLike, features: PairList, **keywords: Unpack[EffectKeywords]
 ) -> Surfaces[Surface]: ...
 @overload
 def explain(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[ExplainKeywords],
+    model: ModelLike, X: TableLike, features: FeatureList = None, **keywords: Unpack[EffectKeywords]
 ) -> Effects: ...

@@ -1,7 +1,7 @@
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false
 
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Required, Unpack, overload
 
 from skedasis._types import TableLike
 from skedasis.engine.argument_types import (
@@ -23,43 +23,37 @@ from skedasis.results.regions import (
     RegionsByFeature,
 )
 
+class RegionsKeywords(FindRegionsKeywords, total=False):
+    method: EffectMethod
+
+class AveragedKeywords(RefitRegionsKeywords, total=False):
+    method: EffectMethod
+    refits: Required[Literal[True]]
+
 @overload
 def regions(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    **keywords: Unpack[RegionsKeywords],
 ) -> MultiOutput[Regions]: ...
 @overload
 def regions(
     model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    **keywords: Unpack[RegionsKeywords],
 ) -> MultiOutput[RegionsByFeature]: ...
 @overload
 def regions(
-    model: Models[ModelT],
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitRegionsKeywords],
+    model: Models[ModelT], X: TableLike, features: FeatureLike, **keywords: Unpack[AveragedKeywords]
 ) -> MultiModelRegions: ...
 @overload
 def regions(
     model: Models[ModelT],
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    refits: Literal[True],
-    **keywords: Unpack[RefitRegionsKeywords],
+    **keywords: Unpack[AveragedKeywords],
 ) -> MultiModelRegionsByFeature: ...
 @overload
 def regions(
@@ -78,43 +72,27 @@ def regions(
     model: MultiOutputModels,
     X: TableLike,
     features: FeatureLike | FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    **keywords: Unpack[RegionsKeywords],
 ) -> Comparison[MultiOutput[Any]]: ...
 @overload
 def regions(
-    model: Models[ModelT],
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    model: Models[ModelT], X: TableLike, features: FeatureLike, **keywords: Unpack[RegionsKeywords]
 ) -> Comparison[Regions]: ...
 @overload
 def regions(
     model: Models[ModelT],
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    **keywords: Unpack[RegionsKeywords],
 ) -> Comparison[RegionsByFeature]: ...
 @overload
 def regions(
-    model: ModelLike,
-    X: TableLike,
-    features: FeatureLike,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    model: ModelLike, X: TableLike, features: FeatureLike, **keywords: Unpack[RegionsKeywords]
 ) -> Regions: ...
 @overload
 def regions(
     model: ModelLike,
     X: TableLike,
     features: FeatureList = None,
-    *,
-    method: EffectMethod = None,
-    **keywords: Unpack[FindRegionsKeywords],
+    **keywords: Unpack[RegionsKeywords],
 ) -> RegionsByFeature: ...
