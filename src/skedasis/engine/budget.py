@@ -132,17 +132,13 @@ def _count_batch(job: Job, work: BatchWork, batch: Batch) -> dict[ResultKey, Row
     model = slope = calls = 0
     for task in job.tasks:
         only = replace(work, variants={task.key: task.variant})
-        only.compute(batch, evaluators, _nothing)
+        only.compute(batch, evaluators, lambda: None)
         rows = sum(e.stats.rows for e in evaluators.values())
         slopes = sum(e.stats.slope_rows for e in evaluators.values())
         asked = sum(e.stats.calls for e in evaluators.values())
         found[task.key] = RowCount(rows - model, slopes - slope, calls=asked - calls)
         model, slope, calls = rows, slopes, asked
     return found
-
-
-def _nothing() -> None:
-    """Show no progress."""
 
 
 def count_rows_of(job: Job, method: object, names: list[str]) -> dict[ResultKey, RowCount]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 from skedasis._progress import current_work
@@ -25,18 +26,14 @@ def check_several(models: Sequence[object]) -> None:
         raise DataError("models", got, "at least two models", fix)
 
 
-class annotate_model_index:  # noqa: N801 - used like a function: with annotate_model_index(2, 5)
+@contextmanager
+def annotate_model_index(index: int, models: int) -> Generator[None]:
     """Add to an error the index of the model that caused it."""
-
-    def __init__(self, index: int, models: int) -> None:
-        self.note = f"The error concerns model {index} of the {models} models (counted from 0)."
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
-            error.add_note(self.note)
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"The error concerns model {index} of the {models} models (counted from 0).")
+        raise
 
 
 def compared(

@@ -60,15 +60,11 @@ class ConditioningFeature:
         only = None
         if len(observed) and math.isfinite(low) != math.isfinite(high):
             smallest, largest = float(observed.min()), float(observed.max())
-            only = smallest if smallest == largest and self._few else None
+            # Of a feature with few values, a side with one of them is named by it.
+            only = smallest if smallest == largest and self.coded.size <= 12 else None
         said = missing and self.coded.missing
         text = condition_text(self.feature, low, high, missing=said, only=only)
         return Condition(self.feature, low, high, missing=missing, text=text)
-
-    @property
-    def _few(self) -> bool:
-        """Return whether the feature has so few values that a side with one of them is named by it."""
-        return self.coded.values is not None and self.coded.size <= 12
 
     def _level_conditions(
         self, cut: Cut, goes_left: bool, rows: Ints, left: Bools

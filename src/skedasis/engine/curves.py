@@ -65,7 +65,12 @@ def _with_curves(
     points = max(len(effect.axis) for effect in effects.values())
     size = min(job.batch_rows, len(part))
     room = job.options.memory_bytes // (8 * (len(dataset.features) + 8) * size)
-    plans = {label: _at_hand(job.plans[label, task.key]) for label in effects}
+    plans: dict[OutputLabel, AnyPlan] = {}
+    for label in effects:
+        plan = job.plans[label, task.key]
+        if isinstance(plan, LevelPlan):  # its levels are found in the table of the rows at hand
+            plan = replace(plan, column=plan.column.in_table())
+        plans[label] = plan
     parts: dict[OutputLabel, list[Curves]] = {label: [] for label in effects}
     for batch in part.batches(size):
         evaluators = make_evaluators(job, batch, max(1, min(points, FULL_CALL // size, room)))
@@ -92,11 +97,6 @@ def _draw(job: Job, task: FeatureTask, dataset: Dataset, whole: ScoreRows) -> Sc
     weights = None if dataset.weights is None or len(some) == 0 else dataset.weights[some]
     drawn = score_rows(dataset.identifiers[some], weights, job.options.curves, job.options.seed)
     return replace(drawn, rows=some[drawn.rows])
-
-
-def _at_hand(plan: AnyPlan) -> AnyPlan:
-    """Return a plan whose levels are found in the table of the rows at hand."""
-    return replace(plan, column=plan.column.in_table()) if isinstance(plan, LevelPlan) else plan
 
 
 def _curves(evaluator: BatchEvaluator, task: FeatureTask, plan: AnyPlan, effect: Effect) -> Curves:

@@ -85,11 +85,9 @@ def h_statistics(
     stats = CallStats()
     if called:
         part = sample_by_hash(dataset, max_rows, options.seed)
-        some = pairs
-        if most is not None and len(pairs) > most:
-            some = _put_first(called, part, features, pairs, most, checked, options, stats)
-        by_calls = _call_model(called, part, features, some, checked, options, stats)
-        for label, called_partial in by_calls.items():
+        calls = _Calls(called, part, features, checked, options, stats)
+        some = pairs if most is None or len(pairs) <= most else calls.put_first(pairs, most)
+        for label, called_partial in calls.partial_dependence(some).items():
             rows = HRows(called_partial.values, part.weights, checked.eps, options.weight_kind)
             exact = every and len(part) == len(dataset)
             found[label] = _statistics(called_partial, rows, len(features), pairs, exact=exact)
@@ -223,127 +221,132 @@ class _Donors:
     weight: Floats
 
 
-def _put_first(
-    outputs: Mapping[OutputLabel, Quantity],
-    part: Dataset,
-    features: Sequence[Feature],
-    pairs: ColumnPairs,
-    most: int,
-    checked: ProbeResult,
-    options: ExplainOptions,
-    stats: CallStats,
-) -> ColumnPairs:
-    """Return the pairs that seem to interact most: their double differences between two rows have large mean squares.
+@dataclass(frozen=True, eq=False)
+class _Calls:
+    """The calls of the model at some rows, for outputs that are no sums of leaves."""
 
-    A quarter of the mean square of f(x) - f(x with x_j') - f(x with x_k') + f(x with x_j', x_k') is the variance of all
-    interactions of independent features that x_j and x_k take part in (Liu & Owen, 2006). It costs a model row for each
-    row and feature or pair, where the partial dependence costs one for each two rows.
-    """
-    n, columns = len(part), len(part.features)
-    order = np.argsort(row_hashes(part.identifiers, options.seed, "interactions: donors"))
-    donor = np.empty(n, np.int64)
-    donor[order] = np.roll(order, 1)
-    rows = part.table_rows(np.arange(n))
-    weights = np.ones(n) if part.weights is None else part.weights * part.weights[donor]
-    changed = [(), *((i,) for i in range(len(features))), *pairs]
-    moved = np.zeros((len(changed), columns), bool)
-    for k, some in enumerate(changed):
-        moved[k, [j for i in some for j in features[i].columns]] = True
-    values = {label: np.empty((len(changed), n)) for label in outputs}
-    for batch, copies in _batches(part, len(changed), options):
-        evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, copies)
-        own, other = rows[batch.places], rows[donor[batch.places]]
-        for start in range(0, len(changed), copies):
-            sets = moved[start : start + copies]
-            changes = {
-                int(j): DonorRows(np.where(sets[:, j, None], other, own))
-                for j in np.flatnonzero(sets.any(axis=0))
-            }
-            for label, evaluator in evaluators.items():
-                swept = evaluator.sweep_together(changes, len(sets))
-                values[label][start : start + len(sets), batch.places] = swept.T
-            for evaluator in evaluators.values():
-                evaluator.forget()
-        stats.add(stats_of(evaluators))
-    largest = np.zeros(len(pairs))
-    for q in values.values():
-        one, other = (1 + np.array([pair[side] for pair in pairs]) for side in (0, 1))
-        both = q[1 + len(features) :]
-        size = (q[0] - q[one] - q[other] + both) ** 2 @ weights
-        # Rounding alone would order the pairs of an output that has no interactions.
-        least = HRows(q[0], part.weights, checked.eps).least
-        size[size <= 4 * least * weights.sum()] = 0.0
-        largest = np.maximum(largest, size / (size.max() or 1.0))
-    first = np.sort(np.argsort(-largest, kind="stable")[:most])
-    return [pairs[k] for k in first.tolist()]
+    outputs: Mapping[OutputLabel, Quantity]
+    part: Dataset
+    features: Sequence[Feature]
+    checked: ProbeResult
+    options: ExplainOptions
+    stats: CallStats
 
+    def put_first(self, pairs: ColumnPairs, most: int) -> ColumnPairs:
+        """Return the pairs that seem to interact most: double differences between two rows have large mean squares.
 
-def _batches(part: Dataset, most: int, options: ExplainOptions) -> Iterator[tuple[Batch, int]]:
-    """Yield the batches, with the number of copies of each in one call, of so many that are needed."""
-    room = options.memory_bytes // (8 * (len(part.features) + 8))
-    size = max(1, min(CALL_ROWS, len(part), room))
-    copies = max(1, min(most, CALL_ROWS // size, room // size))
-    for batch in part.batches(size):
-        yield batch, copies
+        A quarter of the mean square of f(x) - f(x with x_j') - f(x with x_k') + f(x with x_j', x_k') is the variance of
+        all interactions of independent features that x_j and x_k take part in (Liu & Owen, 2006). It costs a model row
+        for each row and feature or pair, where the partial dependence costs one for each two rows.
+        """
+        part, features = self.part, self.features
+        n, columns = len(part), len(part.features)
+        order = np.argsort(row_hashes(part.identifiers, self.options.seed, "interactions: donors"))
+        donor = np.empty(n, np.int64)
+        donor[order] = np.roll(order, 1)
+        rows = part.table_rows(np.arange(n))
+        weights = np.ones(n) if part.weights is None else part.weights * part.weights[donor]
+        changed = [(), *((i,) for i in range(len(features))), *pairs]
+        moved = np.zeros((len(changed), columns), bool)
+        for k, some in enumerate(changed):
+            moved[k, [j for i in some for j in features[i].columns]] = True
+        values = {label: np.empty((len(changed), n)) for label in self.outputs}
+        for batch, copies in self._batches(len(changed)):
+            evaluators = self._evaluators(batch, copies)
+            own, other = rows[batch.places], rows[donor[batch.places]]
+            for start in range(0, len(changed), copies):
+                sets = moved[start : start + copies]
+                changes = {
+                    int(j): DonorRows(np.where(sets[:, j, None], other, own))
+                    for j in np.flatnonzero(sets.any(axis=0))
+                }
+                for label, evaluator in evaluators.items():
+                    swept = evaluator.sweep_together(changes, len(sets))
+                    values[label][start : start + len(sets), batch.places] = swept.T
+                for evaluator in evaluators.values():
+                    evaluator.forget()
+            self.stats.add(stats_of(evaluators))
+        largest = np.zeros(len(pairs))
+        for q in values.values():
+            one, other = (1 + np.array([pair[side] for pair in pairs]) for side in (0, 1))
+            both = q[1 + len(features) :]
+            size = (q[0] - q[one] - q[other] + both) ** 2 @ weights
+            # Rounding alone would order the pairs of an output that has no interactions.
+            least = HRows(q[0], part.weights, self.checked.eps).least
+            size[size <= 4 * least * weights.sum()] = 0.0
+            largest = np.maximum(largest, size / (size.max() or 1.0))
+        first = np.sort(np.argsort(-largest, kind="stable")[:most])
+        return [pairs[k] for k in first.tolist()]
 
+    def _evaluators(self, batch: Batch, copies: int) -> dict[OutputLabel, BatchEvaluator]:
+        return evaluators_of(self.outputs, batch, self.checked.eps, self.checked.caller, copies)
 
-def _call_model(
-    outputs: Mapping[OutputLabel, Quantity],
-    part: Dataset,
-    features: Sequence[Feature],
-    pairs: ColumnPairs,
-    checked: ProbeResult,
-    options: ExplainOptions,
-    stats: CallStats,
-) -> dict[OutputLabel, _CalledPartialDependence]:
-    """Return the partial dependence of each output: every row is evaluated with the values of every row."""
-    codes = [_codes(part, feature) for feature in features]
-    weights = np.ones(len(part)) if part.weights is None else part.weights
-    share = weights / weights.sum()
-    single = [_donors(part, (f,), (c,), share) for f, c in zip(features, codes, strict=True)]
-    both = [
-        _donors(part, (features[i], features[j]), (codes[i], codes[j]), share) for i, j in pairs
-    ]
-    most = max(len(donors.rows) for donors in (*single, *both))
-    batches = list(_batches(part, most, options))
-    own_thread, made = _OwnThread(), list[Mapping[OutputLabel, BatchEvaluator]]()
-    steps = [(batch, copies, donors) for batch, copies in batches for donors in (*single, *both)]
-    caller = checked.caller
-    text = f"H² of {next(iter(outputs.values())).describe()}"
-    # By step: the mean over the batch for each value, and for each row of the batch the mean over the values.
-    with Progress(len(steps), text, options.progress) as bar:
-        caller.heartbeat = lambda: bar.advance(0)
+    def _batches(self, most: int) -> Iterator[tuple[Batch, int]]:
+        """Yield the batches, with the number of copies of each in one call, of so many that are needed."""
+        room = self.options.memory_bytes // (8 * (len(self.part.features) + 8))
+        size = max(1, min(CALL_ROWS, len(self.part), room))
+        copies = max(1, min(most, CALL_ROWS // size, room // size))
+        for batch in self.part.batches(size):
+            yield batch, copies
 
-        def work(step: tuple[Batch, int, _Donors]) -> _Means:
-            batch, copies, donors = step
-            if own_thread.batch is not batch:
-                # One buffer of the rows for all features and pairs.
-                own_thread.evaluators = evaluators_of(outputs, batch, checked.eps, caller, copies)
-                own_thread.batch = batch
-                made.append(own_thread.evaluators)
-            means = _means(own_thread.evaluators, donors, share[batch.places])
-            bar.advance()
-            return means
+    def partial_dependence(self, pairs: ColumnPairs) -> dict[OutputLabel, _CalledPartialDependence]:
+        """Return the partial dependence of each output: every row is evaluated with the values of every row."""
+        part, features = self.part, self.features
+        codes = [_codes(part, feature) for feature in features]
+        weights = np.ones(len(part)) if part.weights is None else part.weights
+        share = weights / weights.sum()
+        single = [_donors(part, (f,), (c,), share) for f, c in zip(features, codes, strict=True)]
+        both = [
+            _donors(part, (features[i], features[j]), (codes[i], codes[j]), share) for i, j in pairs
+        ]
+        most = max(len(donors.rows) for donors in (*single, *both))
+        batches = list(self._batches(most))
+        own_thread, made = _OwnThread(), list[Mapping[OutputLabel, BatchEvaluator]]()
+        steps = [
+            (batch, copies, donors) for batch, copies in batches for donors in (*single, *both)
+        ]
+        caller = self.checked.caller
+        text = f"H² of {next(iter(self.outputs.values())).describe()}"
+        # By step: the mean over the batch for each value, and for each row of the batch the mean over the values.
+        with Progress(len(steps), text, self.options.progress) as bar:
+            caller.heartbeat = lambda: bar.advance(0)
 
-        found = list(map_in_order(work, steps, options.n_jobs, None, caller.stop))
-        own = [_own_values(outputs, batch, checked, stats) for batch, _ in batches]
-    for evaluators in made:
-        stats.add(stats_of(evaluators))
-    n_sets = len(single) + len(both)
-    out: dict[OutputLabel, _CalledPartialDependence] = {}
-    for label in outputs:
-        means = [[found[b * n_sets + k][label] for b in range(len(batches))] for k in range(n_sets)]
-        by_value = [np.sum([m for m, _ in parts], axis=0) for parts in means]
-        out[label] = _CalledPartialDependence(
-            np.concatenate([values[label] for values in own]),
-            {i: by_value[i][donors.code] for i, donors in enumerate(single)},
-            {i: np.concatenate([r for _, r in means[i]]) for i in range(len(single))},
-            {
-                pair: by_value[len(single) + k][donors.code]
-                for k, (pair, donors) in enumerate(zip(pairs, both, strict=True))
-            },
-        )
-    return out
+            def work(step: tuple[Batch, int, _Donors]) -> _Means:
+                batch, copies, donors = step
+                if own_thread.batch is not batch:
+                    # One buffer of the rows for all features and pairs.
+                    own_thread.evaluators = self._evaluators(batch, copies)
+                    own_thread.batch = batch
+                    made.append(own_thread.evaluators)
+                means = _means(own_thread.evaluators, donors, share[batch.places])
+                bar.advance()
+                return means
+
+            found = list(map_in_order(work, steps, self.options.n_jobs, None, caller.stop))
+            own: list[dict[OutputLabel, Floats]] = []
+            for batch, _ in batches:
+                evaluators = self._evaluators(batch, 1)
+                own.append({label: one.values() for label, one in evaluators.items()})
+                self.stats.add(stats_of(evaluators))
+        for evaluators in made:
+            self.stats.add(stats_of(evaluators))
+        n_sets = len(single) + len(both)
+        out: dict[OutputLabel, _CalledPartialDependence] = {}
+        for label in self.outputs:
+            means = [
+                [found[b * n_sets + k][label] for b in range(len(batches))] for k in range(n_sets)
+            ]
+            by_value = [np.sum([m for m, _ in parts], axis=0) for parts in means]
+            out[label] = _CalledPartialDependence(
+                np.concatenate([values[label] for values in own]),
+                {i: by_value[i][donors.code] for i, donors in enumerate(single)},
+                {i: np.concatenate([r for _, r in means[i]]) for i in range(len(single))},
+                {
+                    pair: by_value[len(single) + k][donors.code]
+                    for k, (pair, donors) in enumerate(zip(pairs, both, strict=True))
+                },
+            )
+        return out
 
 
 def _codes(part: Dataset, feature: Feature) -> Ints:
@@ -372,16 +375,6 @@ def _donors(
     columns = tuple(j for f in features for j in f.columns)
     weight = np.bincount(code, share).astype(float)
     return _Donors(columns, code, part.table_rows(example), weight)
-
-
-def _own_values(
-    outputs: Mapping[OutputLabel, Quantity], batch: Batch, checked: ProbeResult, stats: CallStats
-) -> dict[OutputLabel, Floats]:
-    """Return the quantity at the rows of a batch."""
-    evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, 1)
-    values = {label: evaluator.values() for label, evaluator in evaluators.items()}
-    stats.add(stats_of(evaluators))
-    return values
 
 
 class _OwnThread(threading.local):

@@ -117,15 +117,11 @@ class WhatIfKeywords(DiagnoseKeywords, total=False):
     """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
 
-class ScoredKeywords(DiagnoseKeywords, total=False):
+class ScoredKeywords(WhatIfKeywords, total=False):
     """The keywords that `explain` and `interactions` share."""
 
-    y: ArrayLike | None
-    """For quantities and methods that need labels."""
     heterogeneity_rows: int | None
     """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
-    client: Client | None
-    """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
 
 class ExplainKeywords(ScoredKeywords, total=False):
@@ -420,32 +416,14 @@ class ExplainOptions:
 
     def diagnose_keywords(self) -> DiagnoseKeywords:
         """Return the options as keywords of `diagnose`."""
-        return {
-            "sample_weight": self.sample_weight,
-            "schema": self.schema,
-            "groups": self.groups,
-            "random_state": self.random_state,
-            "sample": self.sample,
-            "memory": self.memory,
-            "keep_rows": self.keep_rows,
-            "n_jobs": self.n_jobs,
-            "progress": self.progress,
-            "weight_kind": self.weight_kind,
-            "row_id": self.row_id,
-            "tree": self.tree,
-            "max_model_rows": self.max_model_rows,
-        }
+        return cast(DiagnoseKeywords, self._named(DiagnoseKeywords))
 
     def keywords(self) -> ExplainKeywords:
         """Return the options as keywords of `explain` for one model."""
-        shared = self.diagnose_keywords()
-        scored: ScoredKeywords = {
-            **shared,
-            "y": self.y,
-            "heterogeneity_rows": self.heterogeneity_rows,
-            "client": self.client,
-        }
-        return {**scored, "curves": self.curves}
+        return cast(ExplainKeywords, self._named(ExplainKeywords))
+
+    def _named(self, keywords: type) -> dict[str, object]:
+        return {name: vars(self)[name] for name in keywords.__annotations__}
 
 
 @cache

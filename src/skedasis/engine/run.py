@@ -206,7 +206,9 @@ def run(job: Job) -> GatheredStats:
     steps = -(-len(job.dataset) // job.batch_rows) * len(job.plans)
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
     what = f"{job.method.name} of {job.quantity.describe()}"
-    with limiter as begin, Progress(steps, what, options.progress, _further(job)) as bar:
+    # The round that may follow takes about as long.
+    further = Further(1.0, certain=True) if any(map(job.may_continue, job.plans)) else None
+    with limiter as begin, Progress(steps, what, options.progress, further) as bar:
         caller.heartbeat = lambda: bar.advance(0)
         work = ComputePass(job.quantity, BatchWork.of(job), caller, bar.advance)
         size, memory, n_jobs = job.batch_rows, options.memory_bytes, options.n_jobs
@@ -226,12 +228,6 @@ def run(job: Job) -> GatheredStats:
     if job.sample is not None:
         job.dataset.note_kept(rows.most())
     return merged
-
-
-def _further(job: Job) -> Further | None:
-    """Return the round that may follow, which takes about as long; None if there is none."""
-    may_continue = any(job.may_continue(key) for key in job.plans)
-    return Further(1.0, certain=True) if may_continue else None
 
 
 def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:

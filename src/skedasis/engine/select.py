@@ -558,7 +558,11 @@ class FeatureSelection:
         skipped: dict[type[DataError], dict[str, DataError]] = {kind: {} for kind in _LEFT_OUT}
         for (feature,) in self.asked:
             try:
-                found[feature.name] = self._one(method, feature)
+                may_differ = feature.categorical and (self.everything or self.free)
+                choose = method.substitute_for if may_differ else method.for_feature
+                variant = choose(feature)
+                column = variant.read_column(self.dataset, feature)
+                found[feature.name] = FeatureTask(feature.name, feature, column, variant)
             except (TooManyLevels, OutOfRange, NoValues) as error:
                 if not self.everything:
                     raise
@@ -575,12 +579,6 @@ class FeatureSelection:
                 "Declare numeric codes as numbers: schema={'name': 'continuous'}",
             )
         return found, skipped
-
-    def _one(self, method: ResolvedMethod, feature: Feature) -> FeatureTask:
-        may_differ = feature.categorical and (self.everything or self.free)
-        variant = method.substitute_for(feature) if may_differ else method.for_feature(feature)
-        column: AnyColumn = variant.read_column(self.dataset, feature)
-        return FeatureTask(feature.name, feature, column, variant)
 
     def _pair(
         self,
