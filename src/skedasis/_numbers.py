@@ -40,6 +40,12 @@ def size(value: float) -> str:
     return number(float(f"{value:.1e}") if math.isfinite(value) else value, 2)
 
 
+def within(value: float, span: float) -> str:
+    """Return a number with two significant digits, or so many that a fifth of the span of related ones shows."""
+    digits = math.ceil(math.log10(5 / span)) + math.floor(math.log10(abs(value) or 1.0)) + 1
+    return number(value, max(digits, 2), zeros=False)
+
+
 def signed(value: float, largest: float = 0.0) -> str:
     """Return a number with its sign, "+0.410"; 0 for the rounding error of a zero relative to `largest`."""
     if abs(value) <= ROUNDING_NOISE * largest:

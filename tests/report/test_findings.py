@@ -10,7 +10,6 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import skedasis as sd
-from skedasis._numbers import number
 from skedasis.report.content import gather
 from skedasis.report.findings import (
     _leaves,
@@ -162,7 +161,7 @@ def test_a_split_that_is_not_stable_is_no_finding():
 
     _, text = said(unstable(regions, number))
     assert re.fullmatch(
-        r"x0: 1 instead of 0 raises the prediction by 50 to 150 where x1 > [−0.\d]+ "
+        r"x0: 1 instead of 0 raises the prediction by 50 or 150 where x1 > [−0.\d]+ "
         r"\(\d+ % of rows\), and lowers it by 10 elsewhere\.",
         text,
     ), text
@@ -223,6 +222,12 @@ def test_heights_have_their_unit():
     assert "highest at 10 (56 €) and 0 (54 €), lowest at 4 (50 €)" in findings(section)[0].text
 
 
+def test_heights_that_differ_little_are_told_apart():
+    X = np.random.default_rng(0).uniform(0, 10, (800, 1))
+    section = replace(section_of(lambda X: 50 + 0.01 * np.abs(X[:, 0] - 4), X), scale="prediction")
+    assert "highest at 10 (50.06) and 0 (50.04), lowest at 4 (50)" in findings(section)[0].text
+
+
 def test_one_height_a_curve_is_told_with_what_divides_them():
     X = np.random.default_rng(0).uniform(0, 10, (6000, 3))
 
@@ -232,11 +237,33 @@ def test_one_height_a_curve_is_told_with_what_divides_them():
 
     section = replace(section_of(three, X), scale="prediction")
     said = next(f.text for f in findings(section) if f.features[0] == "x0")
-    found = re.search(r"highest at [\d.]+ \((\d+) to (\d+), by x2\)", said)
+    found = re.search(r"highest at [\d.]+ \((\d+) or (\d+), depending on x2\)", said)
     assert found, said
     assert [float(v) for v in found.groups()] == pytest.approx(
         [200 + 2.6 * 30, 200 + 2.6 * 90], rel=0.05
     )
+
+
+def test_the_range_of_a_merged_group_is_told_with_the_rows_in_it():
+    """Few distant rows are left out; a split that is not stable does not hide that they are."""
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.uniform(0, 10, 5760), rng.uniform(10, 100, 240)]
+    X = np.c_[x, rng.uniform(-1, 1, (6000, 2))]
+
+    def f(X):
+        top = np.where(X[:, 1] > 0, np.where(X[:, 2] > 0, 90.0, 60.0), 2.0)
+        return -top * np.abs(X[:, 0] - 4)
+
+    section = section_of(f, X)
+    regions = section.regions["x0"]
+    k = next(k for k, n in enumerate(regions.nodes) if n.split and n.split.feature == "x2")
+    one = replace(section, regions={"x0": unstable(regions, k)}, scale="prediction")
+    said = next(t.text for t in findings(one) if t.features[0] == "x0")
+    found = re.search(r"between ([\d.]+) and ([\d.]+) \((\d+) % of the rows lie there\), the", said)
+    assert found, said
+    low, high, share = map(float, found.groups())
+    assert 100 * np.mean((x >= low) & (x <= high)) == pytest.approx(share, abs=1)
+    assert "depending on x2" in said
 
 
 def test_one_feature_has_one_finding():
@@ -272,7 +299,7 @@ def test_missing_values_are_part_of_a_finding_if_they_matter():
     X[np.random.default_rng(1).random(3000) < 0.2, 0] = np.nan
     said = texts_of(lambda X: np.where(np.isnan(X[:, 0]), 5.0, X[:, 0]), X)[0]
     assert re.search(
-        r"Where it is missing, the prediction is (5\.\d|4\.9) higher on average than where it is known\.$",
+        r"A missing value instead of a known one raises the prediction by (5\.\d|4\.9) on average\.$",
         said,
     )
     assert "missing" not in texts_of(lambda X: np.nan_to_num(X[:, 0]), X)[0]
@@ -319,7 +346,7 @@ def test_a_poor_model_is_the_first_finding():
     found = findings(section)
     assert found[0].kind == "caution"
     assert found[0].text.startswith("The model predicts poorly (R² −")
-    assert "(worse than always predicting the mean)" in headline(section, rows=200, features=3)
+    assert ", worse than always predicting the mean)" in headline(section, rows=200, features=3)
     good = findings(section_of(model, X[:400], y[:400]))
     assert not any("poorly" in f.text for f in good)
 
@@ -370,13 +397,12 @@ def test_headline_states_the_quality():
     r2 = 1 - np.mean((y - model.predict(X)) ** 2) / np.var(y)
     error = np.mean(np.abs(y - model.predict(X)))
     assert headline(section, rows=2000, features=2) == (
-        f"Explains price of a HistGradientBoostingRegressor: R² {r2:.2f}, mean absolute error {error:.2g} EUR, "
+        f"Explains price of a HistGradientBoostingRegressor: off by {error:.2g} EUR on average (R² {r2:.2f}), "
         "on 2,000 rows with 2 features."
     )
     constant = DummyRegressor().fit(X, y)
-    assert ": R² 0.00, mean absolute error 0." in headline(
-        section_of(constant, X, y), rows=2000, features=2
-    )
+    said = headline(section_of(constant, X, y), rows=2000, features=2)
+    assert re.search(r": off by 0\.\d+ on average \(R² 0\.00\), on", said)
     nothing = headline(section_of(model, X), rows=1, features=1)
     assert nothing.endswith(
         "on 1 row with 1 feature. No labels: how well it predicts is not known."
@@ -474,7 +500,11 @@ def test_leaves_are_averaged_by_the_weights_of_their_rows():
     means = [np.average(three(X)[i], weights=weight[i]) for i in inside]
     low, high = sorted(e.value[1] + mean for (e, _), mean in zip(leaves, means, strict=True))
     said = _Words("q", "", True).places(group, [1])
-    assert f"({number(low, 2)} to {number(high, 2)}" in said
+    found = re.search(r"\((\d+) or (\d+),? ?", said)
+    assert found, said
+    # Rounded to at most a twentieth of what the curves span.
+    span = max(float(np.ptp(e.value)) for e, _ in leaves)
+    assert [float(v) for v in found.groups()] == pytest.approx([low, high], abs=span / 40)
     assert high - low > 150
 
 
@@ -512,7 +542,7 @@ def test_headline_names_the_labels():
     line = headline(section, rows=300, features=2, target="Status")
     assert line.startswith("A HistGradientBoostingClassifier predicts whether Status is “bad”: ")
     usual = round(100 * np.mean(labels == "good"))
-    assert f"(always guessing the most frequent class: {usual} %), on 300 rows" in line
+    assert f" ({usual} % by always guessing the most frequent class), AUC " in line
     chosen = section_of(sd.prediction(lambda X: X[:, 0], name="price"), X)
     assert headline(chosen, rows=1, features=2, target="y").startswith("Explains price of a")
 

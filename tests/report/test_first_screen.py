@@ -1,17 +1,26 @@
 """The first screen: which curves are drawn, what the bar of the variance adds up to, and what several models share."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import WhiteKernel
+from sklearn.linear_model import LogisticRegression
 
+import skedasis as sd
+from skedasis._numbers import number, percent
 from skedasis.analysis import variance_shares
 from skedasis.report.content import ReportContent, gather
-from skedasis.report.findings import effect_size
+from skedasis.report.findings import effect_size, findings, headline
+from skedasis.report.first_screen import _level as level
 from skedasis.report.first_screen import (
     models_findings,
     most_important,
     regions_that_matter,
+    summary_figure,
     variance_bar,
 )
 from skedasis.report.html import cautions
@@ -76,7 +85,6 @@ def test_the_bar_is_about_the_curves_that_are_drawn(two):
     assert main + regions + rest == pytest.approx(100, abs=0.1)
     lefts = [float(s["left"].rstrip("%")) for s in bar]
     assert lefts == pytest.approx([0, main, main + regions], abs=0.05)
-    assert bar[1]["name"].startswith("more with the curves of groups, which for x")
     assert [s["kind"] for s in variance_bar(plain.variance_shares)] == ["main", "rest"]
 
 
@@ -96,7 +104,7 @@ def test_no_share_is_below_zero_or_above_one(two, drawn, by_region, widths):
     found = replace(two[0].variance_shares, as_drawn=drawn, by_region=by_region)
     bar = variance_bar(found)
     assert [float(s["width"].rstrip("%")) for s in bar] == pytest.approx(widths)
-    assert ("because features interact" in bar[0]["name"]) == (drawn <= 0)
+    assert ("because features act together" in bar[0]["name"]) == (drawn <= 0)
     assert variance_bar(replace(found, as_drawn=np.nan)) is None
 
 
@@ -176,3 +184,66 @@ def test_a_caution_about_several_models_is_said_once(two):
     first, second = (replace(s, warnings=w) for s, w in zip(two, (("w", "v"), ("w",)), strict=True))
     content = ReportContent((first, second), rows=600, columns=3, features=("x0",))
     assert list(cautions(content, Views.of(content.sections))) == [("", "w"), ("plain", "v")]
+
+
+# -------------------------------------------------------------------- what is explained, in words
+
+
+@pytest.mark.parametrize(("base", "unit", "double"), [("e", "nats", "0.69"), (2, "bits", "1.0")])
+def test_the_scale_of_an_entropy_counts_what_is_equally_likely(X, base, unit, double):
+    """Four classes that are equally likely, and a normal distribution: exp(entropy) = sd sqrt(2 pi e)."""
+
+    class Even(ClassifierMixin, BaseEstimator):
+        classes_ = np.array(list("abcd"))
+
+        def predict_proba(self, X):
+            first = 0.25 + 1e-6 * np.asarray(X)[:, 0]  # not constant
+            return np.stack([first, 0.5 - first, *np.full((2, len(first)), 0.25)], axis=1)
+
+        def predict(self, X):
+            return np.full(len(X), "a")
+
+    (one,) = sections(sd.entropy(Even(), base=base), X, regions=False)
+    expected = f"as if 4.0 classes were equally likely; {double} more is twice as many."
+    mean = "1.39" if base == "e" else "2.00"
+    assert level(one) == f"Uncertainty here is entropy, in {unit}: on average {mean}, {expected}"
+
+    y = 3 * X[:, 0]
+    model = GaussianProcessRegressor(WhiteKernel(25.0), optimizer=None).fit(X, y)
+    (one,) = sections(sd.entropy(model, base=base), X, regions=False)
+    width = 5 * np.sqrt(2 * np.pi * np.e)
+    assert f"as if all values in a range of {width:.0f} were equally likely" in level(one)
+    assert level(one).endswith(f"; {double} more is a range twice as wide.")
+
+
+def test_the_number_below_a_curve_is_how_far_rows_are_moved():
+    """Both features of 3 x0 sign(x2) move a row by its product: by the standard deviation of 3 x0, √3."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(6000, 3))
+    (one,) = sections(crossed, X)
+    moved = 3 * np.sqrt(np.mean(X[:, 0] ** 2))
+    for feature in ("x0", "x2"):
+        said = summary_figure(one, feature, "f").caption
+        assert float(re.search(r"± (\d\.\d)", said)[1]) == pytest.approx(moved, rel=0.05)
+    assert (
+        "depends mostly on x0"
+        in summary_figure(replace(one, regions={}), "x2", "f", whom=True).caption
+    )
+    share = replace(one.rhale["x2"].depends_on, share=0.3)
+    effects = type(one.rhale)({**one.rhale, "x2": replace(one.rhale["x2"], depends_on=share)})
+    less = replace(one, regions={}, rhale=effects)
+    assert "depends partly on x0" in summary_figure(less, "x2", "f", whom=True).caption
+
+
+def test_a_class_is_named_once_in_sentences_and_figures(X):
+    labels = np.where(X[:, 0] > 0.2, "bad", np.where(X[:, 1] > 0, "good", "fair"))
+    model = LogisticRegression().fit(X, labels)
+    (one,) = sections(sd.probability(model, "bad"), X, y=labels)
+    mean = number(model.predict_proba(X)[:, list(model.classes_).index("bad")].mean())
+    assert (
+        level(one) == f"The average probability of “bad”, {one.quantity} in the figures, is {mean}."
+    )
+    assert findings(one)[0].text.startswith("x0: the probability of “bad” rises by ")
+    # The share that is right is that of all classes, and so is what is predicted.
+    right = percent(np.mean(model.predict(X) == labels))
+    said = headline(one, rows=600, features=3, target="status")
+    assert said.startswith(f"A LogisticRegression predicts status: right for {right} of the rows (")

@@ -45,6 +45,7 @@ from skedasis.quantities.outputs import (
     with_target,
 )
 from skedasis.quantities.tree_evaluator import may_be_trees
+from skedasis.quantities.uncertainty import Entropy
 from skedasis.report.budget import (
     NO_CUTS,
     NOT_TIMED,
@@ -108,6 +109,8 @@ class ModelSection:
     importance_points: tuple[ImportancePoint, ...] = ()
     outputs: str = "Output"
     class_name: str = ""
+    of_classes: bool | None = None
+    """Of an entropy, whether it is that of classes."""
     quality: Quality | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
     mean: float = math.nan
@@ -309,6 +312,7 @@ def build_sections(
             importance_points=importance_points(rhale, seed=runner.options.seed),
             outputs=_kind_of_output(quantity),
             class_name=(quantity.class_name or "") if isinstance(quantity, Probability) else "",
+            of_classes=_of_classes(quantity),
             quality=good,
             regions=regions,
             mean=float(np.average(values, weights=dataset.weights)),
@@ -429,6 +433,13 @@ def _kind_of_output(quantity: Quantity) -> str:
     if not isinstance(quantity, Probability):
         return "Output"
     return "Class" if quantity.label is None else "Label"
+
+
+def _of_classes(quantity: Quantity) -> bool | None:
+    """Return whether an entropy is that of classes; None if that is not known, or for another quantity."""
+    if not isinstance(quantity, Entropy) or quantity.part != "total":
+        return None
+    return {"classes": True, "numbers": False}.get(quantity.predictor.labels.kind)
 
 
 def _points(pdp: Effects) -> dict[str, int]:

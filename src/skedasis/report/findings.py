@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, number, size
+from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, size, within
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
@@ -119,7 +119,8 @@ def headline(section: ModelSection, *, rows: int, features: int, target: str = "
         quality = quality_text(section.quality)
     elif not section.note:  # otherwise the caller says how well it predicts
         labels = section.reasons.get("quality", "").startswith("No labels")
-        unknown = tell(QUALITY_UNKNOWN, labels=labels)
+        if labels or case in ("target", "class"):
+            unknown = tell(QUALITY_UNKNOWN, labels=labels)
     said = tell(
         HEADLINE_END, said=said, quality=quality, rows=rows, features=features, unknown=unknown
     )
@@ -134,10 +135,9 @@ def _of_target(section: ModelSection, target: str) -> tuple[str, dict[str, objec
     if name and section.class_name:
         quality = section.quality
         several = quality is not None and quality.kind != "regression" and "AUC" not in quality
-        return "one of several" if several else "class", {
-            "target": name,
-            "which": f"“{named(section.class_name, NAME_LENGTH)}”",
-        }
+        which = f"“{named(section.class_name, NAME_LENGTH)}”"
+        # Of several classes, the quality is that of all.
+        return "target" if several else "class", {"target": name, "which": which}
     case = "entropy" if section.quantity == "entropy" else "quantity"
     return case, {"quantity": quantity_phrase(section)}
 
@@ -160,6 +160,8 @@ def quantity_phrase(section: ModelSection) -> str:
     name = section.quantity
     if name in QUANTITY:  # a default name, not one that the user has chosen
         return QUANTITY[name]
+    if section.class_name and name.startswith("P("):
+        return f"the probability of “{named(section.class_name, NAME_LENGTH)}”"
     # A plural needs a noun to agree with the verbs of the sentences.
     return f"the value of {named(name)}" if re.search("[^s]s$", name) else named(name)
 
@@ -482,7 +484,9 @@ def _together(regions: Regions, every: Sequence[_Group], k: int) -> _Group:
         for of in (lambda c: c.value, lambda c: c.error)
     )
     curve = replace(first.curve, x=x, value=weight @ value, error=np.sqrt(weight**2 @ error**2))
-    part = first.part if all(g.part == first.part for g in groups) else math.nan
+    part = math.nan
+    if len(x) and any(math.isfinite(g.part) for g in groups):
+        part = float(np.diff(np.interp(x[[0, -1]], *_distribution(regions.whole)))[0])
     return replace(
         first,
         curve=curve,
@@ -611,7 +615,7 @@ class _Words:
         )
         if alike or low == high:
             return self.size(float(np.average(values, weights=group.weights)))
-        return f"{low} to {high}{self.unit}"
+        return f"{_several(values, low, high)}{self.unit}"
 
     def places(self, group: _Group, points: Sequence[int], at: str = "") -> str:
         """Return points of a curve with its values there; of more than two levels, the first and how many."""
@@ -624,10 +628,11 @@ class _Words:
             values = [float(np.interp(x, c.x, c.value)) for c in group.parts]
             if raised:
                 heights = [v + level for v, level in zip(values, group.levels, strict=True)]
-                low, high = number(min(heights), 2), number(max(heights), 2)
-                high, by = (high, by) if high != low else ("", [])
-                place = {"place": group.at(k), "low": low, "high": high, "unit": self.unit.strip()}
-                texts.append(tell(HEIGHT["drawn"], by=by or "", **place))
+                low, high = (within(f(heights), max(group.spans)) for f in (min, max))
+                by = by if high != low else []
+                height = _several(heights, low, high) if high != low else low
+                facts = {"height": height, "unit": self.unit.strip(), "by": by}
+                texts.append(tell(HEIGHT["drawn"], place=group.at(k), **facts))
                 by = []  # said once
             else:
                 above = bool(np.average(values, weights=group.weights) > 0)
@@ -637,6 +642,11 @@ class _Words:
                 )
         others = len(points) - len(shown)
         return f"{at}{listed([*texts, *([counted(others, 'similar level')] if others else [])])}"
+
+
+def _several(values: Sequence[float], low: str, high: str) -> str:
+    """Return the values of several curves as text: both, or, of more than two, from which to which."""
+    return f"{low} {'or' if len(values) == 2 else 'to'} {high}"
 
 
 def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _Story | None:
@@ -661,7 +671,7 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
     if others is not None:
         known = effect.depends_on
         facts |= {"deviation": words.size(effect.heterogeneity_score), "others": others}
-        facts["mostly"] = known is None or known.share >= MOSTLY
+        facts["how"] = "mostly" if known is None or known.share >= MOSTLY else "partly"
     case = "still" if _is_still(group) else "alone" if others is None else "deviating"
     said = tell(
         FEATURE[case],
@@ -688,7 +698,8 @@ def _by_groups(regions: Regions, words: _Words) -> Iterator[tuple[str, tuple[str
     a, b, whole = found
     features = tuple(dict.fromkeys((*a.features, *b.features)))
     yield _comparison(a, b, words, whole, "" if whole else _between(a, b, ends)), features
-    a, b = (replace(g, part=math.nan) for g in (a, b))  # positions, without the rows there
+    # Positions, without the rows there; a curve that turns may be higher beyond them.
+    a, b = (g if g.kind == "turns" else replace(g, part=math.nan) for g in (a, b))
     yield _comparison(a, b, words, whole), features
 
 
@@ -719,7 +730,7 @@ def _alone(group: _Group, words: _Words, quantity: str | None = None) -> str:
     else:
         facts |= group.curve.ends() if group.kind == "turns" else {}
         facts["top"] = words.places(group, group.tops())
-        facts["bottom"] = words.places(group, group.bottoms())
+        facts["bottom"] = words.places(replace(group, divided_by=()), group.bottoms())
     return tell(
         CURVE[group.kind], quantity=words.quantity if quantity is None else quantity, **facts
     )

@@ -35,8 +35,9 @@ from skedasis.report.quality import TRAINED
 from skedasis.report.views import Shown, Together
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
-from skedasis.results.effect_words import depends_on_text
+from skedasis.results.effect_words import MOSTLY
 from skedasis.results.keywords import CurveScale
+from skedasis.results.sentences import AVERAGE, TYPICAL, tell
 from skedasis.results.variance_shares import VarianceShares
 
 CURVES, SENTENCES = 3, 5
@@ -62,13 +63,12 @@ def summary_figure(
 ) -> PageFigure:
     """Draw a feature in small: the curves of its regions where they matter, else its average curve."""
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
-    top = effect_size(effect)
-    notes = [f"importance {number_or_zero(effect.importance, top)}"]
-    if math.isfinite(effect.heterogeneity_score):
-        notes[0] += f", heterogeneity score {number_or_zero(effect.heterogeneity_score, top)}"
+    facts: dict[str, object] = {"size": effect_size(effect), "unit": effect.about.unit}
     found = effect.depends_on
     if whom and regions is None and found is not None:
-        notes.append(depends_on_text(found, feature_named(found.name, NAME_LENGTH)))
+        name = feature_named(found.name, NAME_LENGTH)
+        facts |= {"how": "mostly" if found.share >= MOSTLY else "partly", "name": name}
+    notes = [tell(TYPICAL, **facts)]
     if regions is None:
         spec, places = effect_summary_figure(effect, scale=section.scale), [None]
     else:
@@ -117,7 +117,8 @@ def first_screen(
         "variance_shares": shares and variance_bar(shares),
         "no_variance_shares": section.reasons.get("variance_shares", ""),
         "findings": [_linked(f, anchors) for f in said],
-        "curves_name": "The features above, in the same order: first what moves it most, on average or for single rows"
+        "about": quantity_phrase(section),
+        "curves_name": "The features above, in the same order"
         if first[: len(features)] == features
         else "The features that change it most, on average or for groups of rows",
         "curves": [
@@ -130,16 +131,23 @@ def first_screen(
 
 
 def _level(section: ModelSection) -> str:
-    """Say what is predicted on average, and what entropy is; the curves tell differences only."""
+    """Say what is predicted on average, and the scale of an entropy; the curves tell differences only."""
     if not math.isfinite(section.mean):
         return ""
-    name = "probability" if section.quantity.startswith("P(") else section.quantity
-    mean = f"The average {name} over these rows is {number(section.mean)}."
-    if section.quantity == "entropy":
-        return (
-            f"Entropy says how unsure the model is about a row: the higher, the less sure. {mean}"
-        )
-    return mean
+    unit = next(iter(section.rhale.values())).about.unit
+    if section.of_classes is None or unit not in ENTROPY_UNITS:
+        name, axis = section.quantity, None
+        if section.class_name and name.startswith("P("):
+            name, axis = quantity_phrase(section).removeprefix("the "), name
+        return tell(AVERAGE[""], quantity=name, axis=axis, mean=number(section.mean))
+    double = ENTROPY_UNITS[unit]  # log 2
+    likely = 2.0 ** (section.mean / double)
+    facts = {"unit": unit, "classes": section.of_classes, "likely": likely, "double": double}
+    return tell(AVERAGE["entropy"], mean=number(section.mean), **facts)
+
+
+ENTROPY_UNITS = {"nats": math.log(2.0), "bits": 1.0}
+"""The units of entropies, with how much larger one is if twice as many values are as likely."""
 
 
 def _affected(section: ModelSection, anchors: Mapping[str, str]) -> list[Context]:
@@ -170,35 +178,36 @@ ALIKE = 0.05
 """Difference of fractions below which models are said to be alike."""
 
 IMPORTANCE = "Importance says how much the average curve changes over the rows (standard deviation)"
-"""What the number below a curve means."""
+"""What the numbers below the curves of several models mean."""
 
-BAND = "The band along a curve says how precisely it is known (95 % interval)"
-BANDS = f"{BAND}; the outer one, in lighter colour, how far single rows lie from it (one standard deviation)"
+BAND = "Bands: how precisely a curve is known (95 % interval)"
+BANDS = f"{BAND}, and how far single rows lie from it (spread between rows, one standard deviation)"
 """What the bands along a curve mean: one, or two."""
 
 
 def _note(section: ModelSection, features: Sequence[str]) -> str:
     """Return what the numbers below the curves, their zero and their bands mean."""
-    said = [IMPORTANCE]
-    if any(math.isfinite(section.rhale[f].heterogeneity_score) for f in features):
-        said[0] += ", the heterogeneity score by how much single rows differ from it"
-    groups = any(regions_that_matter(section, f) is not None for f in features)
-    if section.scale == "prediction":
-        said.append("The grey line is the average over all rows")
-        said[-1] += (
-            "; the curve of a group of rows has the average of its own rows" if groups else ""
-        )
-    else:
+    said: list[str] = []
+    groups = [regions_that_matter(section, f) is not None for f in features]
+    if section.scale == "difference":
         at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
         said.append(f"The line at 0 stands for the average{at}")
-        if groups:
-            said[-1] += (
-                ", of a group of rows for its own: compare the shapes of groups, not heights"
-            )
-    single = any(regions_that_matter(section, f) is None for f in features)
-    said.append(BANDS if single else BAND)
-    said.append("Strokes below show where the data are")
-    return f"{'. '.join(said)}."
+    if any(groups):
+        said.append(HEIGHTS[section.scale])
+    said += [BAND if all(groups) else BANDS, "Strokes on the axis: values of rows"]
+    return f"{'. '.join([*said, TYPICAL_MEANS])}."
+
+
+HEIGHTS: Mapping[CurveScale, str] = {
+    "prediction": "Compare the shapes of groups, not their heights: each lies at the average of its own rows",
+    "difference": "Compare the shapes of groups, not their heights: each is around the average of its own rows",
+}
+"""What the height of the curve of a group of rows is."""
+
+TYPICAL_MEANS = (
+    "Typical effect: how far the feature moves rows from the average (standard deviation)"
+)
+"""What the number below a curve means."""
 
 
 COHORTS = 4
@@ -236,14 +245,9 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     main = min(max(shares.as_drawn, 0.0), 1.0)
     regions = min(max(np.nan_to_num(shares.by_region) - main, 0.0), 1.0 - main)
     why = "" if main else WORTHLESS
-    names = listed([feature_title(f) for f in shares.drawn_regions], 6)
     lines = [
-        ("main", f"explained by the average curves shown{why}", main),
-        (
-            "regions",
-            f"more with the curves of groups, which for {names} add to the other curves",
-            regions,
-        ),
+        ("main", f"explained by the average curves of all features{why}", main),
+        ("regions", "more with curves of groups of rows", regions),
         ("rest", "left unexplained", 1.0 - main - regions),
     ]
     lines = [line for line in lines if line[0] != "regions" or regions >= LEAST]
@@ -263,10 +267,7 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     ]
 
 
-WORTHLESS = (
-    ": added up, no better than one number for all, because features interact or depend on each other; each curve "
-    "still describes its own feature"
-)
+WORTHLESS = ": added up, they are no better than the mean, because features act together; each still holds on its own"
 """The text where the sum of the curves predicts the quantity worse than its mean does."""
 
 LEAST = 0.005

@@ -134,7 +134,7 @@ TWO_GROUPS: Mapping[str, str] = {
         "{other} {elsewhere}"
     ),
     "two shapes": "{where}, {said}; {elsewhere}, {other}",
-    "less": "{where}, {said}; {elsewhere}, its range is {only:only |}{other}",
+    "less": "{where}, {said}; {elsewhere}, it changes by {only:only |}{other}",
 }
 """The curves of two groups of rows, by how the second one differs from the first, which ``said`` describes."""
 
@@ -152,9 +152,8 @@ QUANTITY: Mapping[str, str] = {"prediction": "the prediction", "entropy": "the m
 HEADLINE: Mapping[str, str] = {
     "target": "{model} predicts {target}",
     "class": "{model} predicts whether {target} is {which}",
-    "one of several": "{model} predicts {target}, of which {which} is one class of several",
     "quantity": "explains {quantity} of {model}",
-    "entropy": "explains how uncertain {model} is (entropy)",
+    "entropy": "explains how unsure {model} is",
 }
 
 
@@ -163,13 +162,29 @@ HEADLINE_END = "{said}[: {quality}], on {rows:#row} with {features:#feature}.[ {
 
 QUALITY: Mapping[str, str] = {
     "regression": (
-        "[R² {r2}{worse: (worse than always predicting the mean)|}, ]mean absolute error {error:size}[ {unit}]"
+        "off by {error:size}[ {unit}] on average[ (R² {r2}{worse:, worse than always predicting the mean|})]"
     ),
-    "classes": "[AUC {auc}, ]right for {right:%} of the rows[ (always guessing the most frequent class: {usual:%})]",
+    "classes": (
+        "right for {right:%} of the rows[ ({usual:%} by always guessing the most frequent class)][, AUC {auc}]"
+    ),
 }
 
 
 QUALITY_UNKNOWN = "{labels:No labels: how|How} well it predicts is not known."
+
+
+AVERAGE: Mapping[str, str] = {
+    "": "The average {quantity}[, {axis} in the figures,] is {mean}.",
+    "entropy": (
+        "Uncertainty here is entropy, in {unit}: on average {mean}, as if {classes:|all values in a range of }"
+        "{likely:size} {classes:classes |}were equally likely; {double:size} more is "
+        "{classes:twice as many|a range twice as wide}."
+    ),
+}
+"""What is explained, on average, and the scale of an entropy: its exponential counts equally likely values."""
+
+
+TYPICAL = "Typical effect on a row: ± {size:size}[ {unit}][; depends {how} on {name}]"
 
 
 # --- a feature, on the first screen ---------------------------------------------------------------
@@ -178,24 +193,23 @@ FEATURE: Mapping[str, str] = {
     "alone": "{name}: {said}.[ {after}]",
     "deviating": (
         "{name}: on average, {said}; single rows lie about {deviation} above or below this"
-        "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
+        "[, depending {how} on {others:list}].[ {after}]"
     ),
     "still": (
-        "{name}: {quantity} does not clearly change on average, but single rows lie about {deviation} above or below "
-        "this"
-        "[, depending {mostly:mostly|partly} on {others:list}].[ {after}]"
+        "{name}: no clear effect on average, but for single rows it moves {quantity} up or down by about {deviation}"
+        "[, depending {how} on {others:list}].[ {after}]"
     ),
 }
 
 
 HEIGHT: Mapping[str, str] = {
-    "drawn": "{place} ({low}[ to {high}][ {unit}][, by {by:list}])",
+    "drawn": "{place} ({height}[ {unit}][, depending on {by:list}])",
     "around zero": "{place} ({size} {above:above|below} average)",
 }
 """A point of a curve and its height as it is drawn; around zero: from the average over the rows of the curve."""
 
 
-MISSING = "Where it is missing, {quantity} is {change:size} {change:higher|lower} on average than where it is known."
+MISSING = "A missing value instead of a known one {change:raises|lowers} {quantity} by {change:size} on average."
 
 
 INTERACTION = (

@@ -39,11 +39,11 @@ from skedasis.plots.marks import (
     Tooltip,
     marks_of,
 )
-from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.keywords import CurveScale
-from skedasis.results.regions import ALL_ROWS, Regions, alternatives, summary_text
+from skedasis.results.regions import ALL_ROWS, Regions, summary_text
 
 HEIGHT = 132.0
 """Height of the panel."""
@@ -86,7 +86,6 @@ def regions_summary_figure(
     )
     hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
-    others = (shorten(clean(text), LONGEST) for text in alternatives(regions))
     rug = effect_parts.effect_rug(whole) if found.levels is None else None
     title = effect_title(whole)
     panel = overlaid_panel(
@@ -101,7 +100,7 @@ def regions_summary_figure(
         small=True,
         height=HEIGHT,
         title=title,
-        notes=(*notes, *more, *others),
+        notes=(*notes, *more),
         whole=found.whole,
     )
     said = f"{title}. {sentence(summary_text(regions))}"
