@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 ROUNDING_NOISE = 1e-9
@@ -27,6 +28,11 @@ def number(value: float, digits: int = 3, *, zeros: bool = True) -> str:
         mantissa = mantissa if zeros or "." not in mantissa else mantissa.rstrip("0").rstrip(".")
         text = f"{mantissa}e{int(exponent)}"
     return text.replace("-", "−")
+
+
+def with_minus(text: str) -> str:
+    """Return a text, such as a rule, whose negative numbers have the minus sign of all other numbers."""
+    return re.sub(r"(?<![^ {(,])-(?=\d)|(?<=\de)-(?=\d)", "−", text)
 
 
 def number_or_zero(value: float, largest: float) -> str:

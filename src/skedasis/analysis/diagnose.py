@@ -102,8 +102,9 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        Prints as one table and at most three sentences: where the model is unsure, which features share information,
-        and without which it would predict better, or for which there is too little data.
+        Prints as one table and at most three sentences: where the model is unsure, or that no such place was confirmed,
+        which features share information, and without which it would predict better, or for which there are too few
+        data.
 
     Raises
     ------

@@ -18,7 +18,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from skedasis._files import check_page, write_text
-from skedasis._numbers import counted, number, number_or_zero
+from skedasis._numbers import counted, number, number_or_zero, with_minus
 from skedasis.data.times import TimePoints
 from skedasis.plots.draw_svg import draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
@@ -68,6 +68,9 @@ LINES = 100
 
 PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1")
 """Columns of positions on an axis, written with enough digits to distinguish neighbours."""
+
+RULES = ("rule", "condition", "another", "region")
+"""Columns of rules."""
 
 
 def table(caption: str, columns: Mapping[str, TableColumn]) -> Markup:
@@ -125,7 +128,8 @@ def _cells(name: str, column: TableColumn) -> tuple[list[str], bool]:
             return position_texts(values), False
         top = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
         return [number_or_zero(float(v), top) for v in values.tolist()], False
-    return ["–" if v is None else str(v) for v in column], True
+    shown = with_minus if name in RULES else str
+    return ["–" if v is None else shown(str(v)) for v in column], True
 
 
 def folded(summary: str, *content: Markup) -> Markup:
@@ -443,7 +447,7 @@ def _(contrasts: Contrasts) -> list[Markup]:
         return []
     columns: dict[str, TableColumn] = {"change": [c.change for c in contrasts]}
     if any(c.rule for c in contrasts):
-        columns["where"] = [c.rule for c in contrasts]
+        columns["where"] = [with_minus(c.rule) for c in contrasts]
     units = {(c.quantity, c.unit) for c in contrasts}
     first = contrasts[0]
     if len(units) > 1:

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, size, within
+from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, size, with_minus, within
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
@@ -590,7 +590,7 @@ def _rule(node: RegionNode) -> str:
     if not texts:
         return shorten(one_line(node.rule), RULE_LENGTH)
     texts = [f"({t})" if len(texts) > 1 and t.endswith("missing") else t for t in texts]
-    return re.sub(r"(?<=[ {(])-(?=\d)|^-(?=\d)", "−", shorten(" and ".join(texts), RULE_LENGTH))
+    return with_minus(shorten(" and ".join(texts), RULE_LENGTH))
 
 
 # ----------------------------------------------------------------------- sentences on a feature

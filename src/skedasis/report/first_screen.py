@@ -9,7 +9,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number, number_or_zero, percent, sentence
+from skedasis._numbers import (
+    ROUNDING_NOISE,
+    counted,
+    number,
+    number_or_zero,
+    percent,
+    sentence,
+    with_minus,
+)
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -162,7 +170,11 @@ def _affected(section: ModelSection, anchors: Mapping[str, str]) -> list[Context
                     "name": feature_title(feature),
                     "anchor": anchors[feature],
                     "lines": [
-                        (leaf.rule, f"{leaf.count:,} ({percent(share)})", curve_words(effect))
+                        (
+                            with_minus(leaf.rule),
+                            f"{leaf.count:,} ({percent(share)})",
+                            curve_words(effect),
+                        )
                         for leaf, share, effect in lines
                     ],
                 }
@@ -223,7 +235,7 @@ def _cohort_lines(section: ModelSection) -> list[tuple[str, str]]:
             said.append(f"mean prediction {number(cohort.mean)}")
         if cohort.quality is not None and cohort.rows >= TRUSTED_ROWS:
             said.append(quality_text(cohort.quality))
-        lines.append((named(cohort.rule), ", ".join(said)))
+        lines.append((named(with_minus(cohort.rule)), ", ".join(said)))
     more = len(section.cohorts) - COHORTS
     return [*lines, ("…", f"{counted(more, 'more cohort')}")] if more > 0 else lines
 

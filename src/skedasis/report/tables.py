@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from skedasis._numbers import number, number_or_zero, percent, signed
+from skedasis._numbers import number, number_or_zero, percent, signed, with_minus
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, feature_named, feature_title, named
@@ -81,7 +81,12 @@ def cohort_tables(section: ModelSection, features: Sequence[str]) -> list[Number
 
 
 def _cohort_line(cohort: Cohort, measures: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
-    cells = [cohort.rule, f"{cohort.rows:,}", percent(cohort.share), _known(cohort.mean)]
+    cells = [
+        with_minus(cohort.rule),
+        f"{cohort.rows:,}",
+        percent(cohort.share),
+        _known(cohort.mean),
+    ]
     cells += [_known(cohort.label_mean)] if labelled else []
     few = cohort.rows < TRUSTED_ROWS
     for name in measures:
@@ -94,7 +99,7 @@ def _cohort_line(cohort: Cohort, measures: Sequence[str], *, labelled: bool) -> 
 def _importances(section: ModelSection, features: Sequence[str]) -> NumberTable:
     heads = [("Feature", True)]
     for cohort in section.cohorts:
-        heads += [(f"{cohort.rule}: importance", False), ("heterogeneity score", False)]
+        heads += [(f"{with_minus(cohort.rule)}: importance", False), ("heterogeneity score", False)]
     top = max(
         (v for c in section.cohorts for v in c.importance.values() if math.isfinite(v)), default=0.0
     )

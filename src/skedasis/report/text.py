@@ -16,6 +16,7 @@ from skedasis._numbers import (
     percent,
     sentence,
     with_error,
+    with_minus,
 )
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
@@ -571,7 +572,7 @@ def region_texts(regions: Regions) -> RegionTexts:
             f"{counted(leaf.count, 'row')} ({percent(leaf.weight / total)}): {curve_words(effect)}"
         )
         others = [another_text(split) for split in unstable_splits(regions, leaf.region)]
-        lines.append((leaf.rule, "; ".join([said, *others])))
+        lines.append((with_minus(leaf.rule), "; ".join([said, *others])))
     beyond = beyond_text(regions.whole)
     return RegionTexts(f"{lead} {beyond}." if beyond else lead, lines)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_option
 from skedasis._calls import checked_call
-from skedasis._numbers import counted, percent
+from skedasis._numbers import counted, percent, with_minus
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -948,7 +948,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
     head = ("region", "rows", "mean change", "95 % interval", "std over rows", "outside")
     body = [
         (
-            r.region,
+            with_minus(r.region),
             f"{r.rows:,}",
             _number(r.value),
             f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",

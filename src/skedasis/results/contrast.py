@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import counted, p_value
+from skedasis._numbers import counted, p_value, with_minus
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -121,7 +121,7 @@ class Contrast(SavedResult):
     @property
     def where(self) -> str:
         """Return the region in words, such as " where workingday = 0"; empty for all rows."""
-        return f" where {self.rule}" if self.rule else ""
+        return f" where {with_minus(self.rule)}" if self.rule else ""
 
     def __str__(self) -> str:
         if math.isnan(self.value):
@@ -404,7 +404,7 @@ def _number(value: float, digits: int | None) -> str:
 
 def _line(contrast: Contrast, *, regions: bool) -> list[str]:
     c = contrast
-    cells = [c.change, *([c.rule] if regions else [])]
+    cells = [c.change, *([with_minus(c.rule)] if regions else [])]
     if math.isnan(c.value):
         return [*cells, "unknown", "", "", ""]
     change, lower, upper = change_texts(c)

@@ -18,7 +18,14 @@ from skedasis.results.described import Documented, Keys, content_of, keys_of, li
 from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
-from skedasis.results.sentences import DIAGNOSIS, MISLEADING, SHARED, UNDECIDED, tell
+from skedasis.results.sentences import (
+    DIAGNOSIS,
+    MISLEADING,
+    NOWHERE_UNSURE,
+    SHARED,
+    UNDECIDED,
+    tell,
+)
 from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
@@ -252,7 +259,7 @@ class Diagnosis(SavedResult):
         shared, misleading, undecided = (
             by_kind.get(kind, []) for kind in ("shared", "misleading", "undecided")
         )
-        sentences = [self.unsure]
+        sentences = [self.unsure or NOWHERE_UNSURE]
         if shared:
             names = [v.feature for v in shared]
             together = [names[0], *self[names[0]].partners]
@@ -262,7 +269,7 @@ class Diagnosis(SavedResult):
         elif undecided:
             names = [v.feature for v in undecided]
             sentences.append(tell(UNDECIDED, names=names, next=undecided[0].next))
-        return tuple(filter(None, sentences))
+        return tuple(sentences)
 
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.verdicts]

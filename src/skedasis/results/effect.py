@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._calls import checked_call
-from skedasis._numbers import counted
+from skedasis._numbers import counted, with_minus
 from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
@@ -625,7 +625,7 @@ class Effect(SavedResult):
         return int(rows[rows < TRUSTED_ROWS].sum())
 
     def __repr__(self) -> str:
-        where = f" where {self.rule}" if self.rule else ""
+        where = f" where {with_minus(self.rule)}" if self.rule else ""
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
             f"{counted(self.n_parts, self.part_noun)}{outside_text(self.provenance.get('rows_outside'))}, "

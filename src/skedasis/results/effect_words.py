@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from skedasis._escaping import one_line
-from skedasis._numbers import counted, number, percent, with_error
+from skedasis._numbers import counted, number, percent, with_error, with_minus
 from skedasis.registry import title_of
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.display import called_text, outside_text, sample_text
@@ -82,7 +82,7 @@ def method_of(result: Effect | Surface) -> str:
 def effect_text(effect: Effect) -> str:
     """Return an effect as text: what it is of, importance and heterogeneity score, rows, and where to find more."""
     about, unit = effect.about, f" {one_line(effect.about.unit)}" if effect.about.unit else ""
-    subject = one_line(", ".join(filter(None, [effect.feature_title, effect.rule])))
+    subject = one_line(", ".join(filter(None, [effect.feature_title, with_minus(effect.rule)])))
     parts = counted(effect.n_parts, effect.part_noun)
     score = "not computed"
     if effect.swap_score is not None:

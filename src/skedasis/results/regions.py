@@ -14,7 +14,7 @@ import numpy as np
 from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
-from skedasis._numbers import counted, percent, with_error
+from skedasis._numbers import counted, percent, with_error, with_minus
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, given_labels, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
@@ -1033,7 +1033,7 @@ def another_text(split: Split) -> str:
 def alternatives(regions: Regions) -> list[str]:
     """Return for each split that is not stable which other split does about as well, in words."""
     return [
-        f"{f'where {n.rule}, ' if n.parent >= 0 else ''}{another_text(n.split)}"
+        f"{f'where {with_minus(n.rule)}, ' if n.parent >= 0 else ''}{another_text(n.split)}"
         for n in regions.nodes
         if n.split is not None and n.split.unstable
     ]
@@ -1116,7 +1116,7 @@ def regions_text(regions: Regions) -> str:
     blocks = [heading, tree_text(regions.nodes, regions.scores)]
     blocks.append(
         "\n".join(
-            f"[{i}] {rule}: {curve_words(effect)}"
+            f"[{i}] {with_minus(rule)}: {curve_words(effect)}"
             for i, (rule, effect) in enumerate(zip(regions.rules, regions.effects, strict=True))
         )
     )
@@ -1135,9 +1135,8 @@ def tree_text(nodes: Sequence[RegionNode], scores: RegionScores | None = None) -
     lines: list[str] = []
     for node in nodes:
         name = f"[{node.region}] " if node.region >= 0 and node.depth else ""
-        said = (
-            f"{'  ' * node.depth}{name}{node.condition or node.rule}: {counted(node.count, 'row')}"
-        )
+        rule = with_minus(node.condition or node.rule)
+        said = f"{'  ' * node.depth}{name}{rule}: {counted(node.count, 'row')}"
         said += f" ({percent(node.weight / total)})" if node.depth else ""
         if scores is not None:
             said += _node_score(node, scores)

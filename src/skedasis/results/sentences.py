@@ -13,7 +13,7 @@ from functools import partial
 from string import Formatter
 
 from skedasis._escaping import one_line
-from skedasis._numbers import counted, listed, number, p_value, percent, signed, size
+from skedasis._numbers import counted, listed, number, p_value, percent, signed, size, with_minus
 
 # --- templates ------------------------------------------------------------------------------------
 
@@ -31,6 +31,7 @@ FORMS: Mapping[str, Callable[..., str]] = {
     "p": p_value,
     "list": listed,
     "#": counted,
+    "rule": lambda rule: with_minus(_text(rule)),
 }
 """What may follow the colon of a fact, besides a choice ("rises|falls"); "#" is followed by a noun ("#row")."""
 
@@ -119,7 +120,7 @@ TURNS = "{n} {peak:peak|dip}{many:s,|} at {places:list}"
 
 # --- the curves of groups of rows -----------------------------------------------------------------
 
-WHERE = "where {rule} ({share:%}[ of {rows}])"
+WHERE = "where {rule:rule} ({share:%}[ of {rows}])"
 
 
 TWO_GROUPS: Mapping[str, str] = {
@@ -229,13 +230,13 @@ GROUPS = "{n:#group} of rows"
 
 ONE_GROUP = "one group of rows[: {why}][ (heterogeneity score {before:number})]"
 
-BEST_NOT_CONFIRMED = "{note}; the best was {rule} ({p:p}[, and {level:number} is needed])"
+BEST_NOT_CONFIRMED = "{note}; the best was {rule:rule} ({p:p}[, and {level:number} is needed])"
 
-BEST_EXPLAINS_LITTLE = "the best rule, {rule}, explains only {share} ({p:p})"
+BEST_EXPLAINS_LITTLE = "the best rule, {rule:rule}, explains only {share} ({p:p})"
 
 SPLIT = "by {feature}[: explains {share}][, {p:p}][, {another}][{ahead:, chosen together with the next splits|}]"
 
-ANOTHER = "another split does about as well[: {rule}]"
+ANOTHER = "another split does about as well[: {rule:rule}]"
 
 
 # --- a feature, in its section --------------------------------------------------------------------
@@ -281,7 +282,13 @@ DIAGNOSIS = (
     "Entropy-PFI; means over {repeats:#repeat}, in nats ({level} % intervals)"
 )
 
-UNSURE = "Unsure where {rule} ({part:%} of the rows): {ratio:size} times its average uncertainty."
+UNSURE = (
+    "Unsure where {rule:rule} ({part:%} of the rows): {ratio:size} times its average uncertainty."
+)
+
+NOWHERE_UNSURE = (
+    "No group of rows was confirmed in which the model is clearly less sure than on average."
+)
 
 SHARED = (
     "Shared: {names:list}. {names:It matters|They matter} more than {names:its|their} importance suggests, because "

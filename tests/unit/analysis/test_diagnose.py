@@ -104,7 +104,8 @@ def test_it_prints_one_table_and_at_most_three_sentences(found):
     assert "e−" not in lines[0]  # the entropies of x0 are 0 but for rounding
     said = lines[lines.index("") + 1 :]
     assert tuple(said) == (*found.summary, "", *found.notes)
-    (shared,) = found.summary
+    nowhere, shared = found.summary
+    assert nowhere.startswith("No group of rows was confirmed in which the model is clearly less")
     assert shared.startswith("Shared: x1 and x2. They matter more than their importance suggests")
     assert shared.endswith("sd.PFI(groups={'together': ['x1', 'x2']}).")
 

@@ -128,6 +128,7 @@ def test_diagnose_says_it_without_another_model_row(tmp_path):
     assert sd.load(tmp_path / "d.npz").unsure == d.unsure
     flat = sd.diagnose(lambda X: (X[:, 0], np.ones(len(X))), X, y, n_repeats=3, dependence=False)
     assert flat.unsure == ""
+    assert "\nNo group of rows was confirmed in which" in str(flat)
 
 
 def test_one_half_chooses_the_place_and_the_other_one_gives_its_ratio(monkeypatch):

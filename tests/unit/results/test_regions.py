@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis._numbers import number, percent
+from skedasis._numbers import number, percent, with_minus
 from skedasis.results.effect_words import share_text
 from skedasis.results.regions import (
     MultiModelRegions,
@@ -239,3 +239,23 @@ def test_regions_of_several_models_recur(X, four, one, tmp_path):
     assert named.to_frame(of="regions")["model"].tolist() == ["a", "a", *["b"] * 4]
     mm.save(tmp_path / "mm.npz")
     assert str(sd.load(tmp_path / "mm.npz")) == str(mm)
+
+
+def test_rules_shown_to_people_have_the_minus_of_all_other_numbers():
+    """Rules that are stored, looked up or written to tables keep the hyphen, and so do names and dates."""
+    x = np.random.default_rng(0).uniform(-1, 1, (600, 2))
+    r = sd.regions(lambda X: X[:, 0] * (X[:, 1] > -0.5), x, 0, method=sd.ALE(bins=4))
+    low, high = r.rules
+    assert low.startswith("x1 ≤ -0.")
+    assert high.startswith("x1 > -0.")
+    assert r.to_frame("pandas")["rule"].tolist() == [low, high]
+    shown = (low.replace("-", "−"), high.replace("-", "−"))
+    e = r.effects[0]
+    for text in (str(r), r.explore().html, str(e), e.plot().axes[0].get_title(loc="left")):
+        assert shown[0] in text.replace("&lt;", "<").replace("&gt;", ">")
+        assert low not in text
+    assert shown[0] in repr(e)
+    assert low not in repr(e)
+    assert with_minus("day in {-1, (-2, x-3)} and -1e-05 < a-b ≤ 2020-01-02") == (
+        "day in {−1, (−2, x-3)} and −1e−05 < a-b ≤ 2020-01-02"
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._numbers import counted, number, percent
+from skedasis._numbers import counted, number, percent, with_minus
 from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -106,7 +106,7 @@ def mean_changes(change: Change, level: float, name: str = ALL) -> list[MeanChan
     lines = [MeanChange(name, change.value, (low, high), change.n_rows)]
     if change.rules:
         ends = zip(*(end.tolist() for end in change.region_intervals(level)), strict=True)
-        names = distinct_names([clean(rule) for rule in change.rules], NAME)
+        names = distinct_names([with_minus(clean(rule)) for rule in change.rules], NAME)
         lines += [
             MeanChange(rule, region.value, end, region.rows, True)
             for rule, region, end in zip(names, change.by, ends, strict=True)

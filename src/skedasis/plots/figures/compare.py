@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._numbers import counted, number, number_or_zero
+from skedasis._numbers import counted, number, number_or_zero, with_minus
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -468,7 +468,7 @@ def _minus_data_mean(effect: Effect) -> Effect:
 def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[str, ...]:
     """Return the names of the methods, with quantity and number of bins if they are equal, all different."""
     first = results[0].about.quantity
-    rules = [r.rule if isinstance(r, Effect) else "" for r in results]
+    rules = [with_minus(r.rule) if isinstance(r, Effect) else "" for r in results]
     if any(rules):
         same = len({(r.spec.method, r.about.quantity) for r in results}) == 1
         return distinct_labels(

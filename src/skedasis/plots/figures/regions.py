@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skedasis._arguments import check_int_or_none
-from skedasis._numbers import counted, number, percent, sentence, with_error
+from skedasis._numbers import counted, number, percent, sentence, with_error, with_minus
 from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
@@ -175,7 +175,7 @@ def short_rules(regions: Regions) -> tuple[tuple[str, ...], tuple[str, ...]]:
                 )
             text = text.removesuffix(in_unit(c.feature.unit))
             parts.append(shorten(text, SHORT) if len(conditions) > 1 else text)
-        labels.append(f"[{i}] {shorten(', '.join(parts), LONGEST)}")
+        labels.append(f"[{i}] {shorten(with_minus(', '.join(parts)), LONGEST)}")
     names = [clean(c.feature.title) for c, same in zip(every[0], shared, strict=False) if same]
     return tuple(labels), (f"regions by {', '.join(names)}",)
 
@@ -183,8 +183,10 @@ def short_rules(regions: Regions) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def region_labels(regions: Regions) -> tuple[str, ...]:
     """Return the numbers and the rules of regions, shortened: "[0] workingday = 0"."""
     if len(regions) == 1:
-        return tuple(shorten(clean(rule), LONGEST) for rule in regions.rules)
-    return tuple(f"[{i}] {shorten(clean(rule), LONGEST)}" for i, rule in enumerate(regions.rules))
+        return tuple(shorten(with_minus(clean(rule)), LONGEST) for rule in regions.rules)
+    return tuple(
+        f"[{i}] {shorten(with_minus(clean(rule)), LONGEST)}" for i, rule in enumerate(regions.rules)
+    )
 
 
 def _title(regions: Regions) -> Title:
@@ -267,7 +269,7 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves, *, scored: bool
     others = [shorten(clean(another_text(s)), LONGEST) for s in unstable_splits(regions, i)]
     if others:  # a title would state the rule as a finding
         title = Title(f"[{i}]")
-        notes = (shorten(clean(regions.rules[i]), LONGEST), *others, *notes)
+        notes = (shorten(with_minus(clean(regions.rules[i])), LONGEST), *others, *notes)
     panel = overlaid_panel(
         [curve],
         found.x,
@@ -494,7 +496,9 @@ def _overview_tip(regions: Regions) -> list[str]:
         lines.append(f"{SPREAD} {with_error(scores.whole, scores.whole_error)}")
         if len(regions) > 1:
             lines.append(f"{WITHIN} {with_error(scores.within, scores.within_error)}")
-    lines += [f"[{i}] {shorten(rule, LONG)}" for i, rule in enumerate(regions.rules[:8])]
+    lines += [
+        f"[{i}] {shorten(with_minus(rule), LONG)}" for i, rule in enumerate(regions.rules[:8])
+    ]
     return lines
 
 
@@ -511,7 +515,10 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
         RankedLine(
             name,
             float(line.models),
-            [shorten(f"{line.feature}: {line.condition}", LONG), f"models {line.models}"],
+            [
+                shorten(f"{line.feature}: {with_minus(line.condition)}", LONG),
+                f"models {line.models}",
+            ],
             beside=_conditions(line.condition),
         )
         for name, line in zip(names, found.recurrence, strict=True)
@@ -525,4 +532,5 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
 
 def _conditions(condition: str) -> tuple[str, ...]:
     """Return alternatives of a condition, shorter and shorter."""
-    return tuple(dict.fromkeys(shorten(clean(condition), k) for k in (60, 36, 22, 12) if condition))
+    text = with_minus(clean(condition))
+    return tuple(dict.fromkeys(shorten(text, k) for k in (60, 36, 22, 12) if condition))

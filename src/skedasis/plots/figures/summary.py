@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from skedasis._numbers import counted, percent, sentence
+from skedasis._numbers import counted, percent, sentence, with_minus
 from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.compare import (
@@ -69,7 +69,7 @@ def regions_summary_figure(
         return effect_summary_figure(regions.whole, notes=notes, scale=scale)
     whole, shares = regions.whole, regions.shares
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:MOST_REGIONS]).tolist()
-    rules = distinct_names([clean(regions.rules[i]) for i in heaviest], LONGEST)
+    rules = distinct_names([with_minus(clean(regions.rules[i])) for i in heaviest], LONGEST)
     labels = [
         f"{rule} ({percent(float(shares[i]))})" for rule, i in zip(rules, heaviest, strict=True)
     ]

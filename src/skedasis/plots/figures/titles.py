@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from skedasis._numbers import counted
+from skedasis._numbers import counted, with_minus
 from skedasis.plots.marks import Title
 from skedasis.plots.scales import shorten
 from skedasis.results.effect import Effect
@@ -20,7 +20,7 @@ TIMES = " \N{MULTIPLICATION SIGN} "
 
 def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str = "") -> Title:
     """Return the title of one or more effects."""
-    first, rules = effects[0], {e.rule for e in effects}
+    first, rules = effects[0], {with_minus(e.rule) for e in effects}
     rule = rules.pop() if len(rules) == 1 else ""
     subject = shorten(of or first.feature_title, LONG)
     names = [quantity] if quantity else list(dict.fromkeys(e.about.quantity for e in effects))
