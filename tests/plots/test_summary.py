@@ -110,14 +110,25 @@ def test_alternative_text_describes_each_region(two):
 # --- one effect -------------------------------------------------------------------------------------
 
 
+ROWS, CURVES = ("average", "± spread between rows"), ("average", "± spread between curves")
+MEANS = "mean prediction in the bin", "± SD of the rows in the bin"
+
+
 @pytest.mark.parametrize(
-    "method", [sd.ALE(bins=8), sd.RHALE(), sd.PDP(grid=12), sd.ICE(grid=8), sd.MPlot(bins=6)]
+    ("method", "entries"),
+    [
+        (sd.ALE(bins=8), ROWS),
+        (sd.RHALE(), ROWS),
+        (sd.PDP(grid=12), CURVES),
+        (sd.ICE(grid=8), CURVES),
+        (sd.MPlot(bins=6), MEANS),
+    ],
 )
-def test_the_average_has_its_interval_and_heterogeneity(X, method):
+def test_the_average_has_its_interval_and_heterogeneity(X, method, entries):
     effect = sd.explain(rentals, X, "hr", method=method)
     spec = effect_summary_figure(effect, notes=("importance 98",))
     (panel,) = spec.panels
-    assert legend(spec)[:3] == ["average", "95 % interval", "spread between rows"]
+    assert legend(spec)[:3] == [*entries, "95 % interval"]
     assert (panel.notes, panel.height) == (("importance 98",), HEIGHT)
     line = only(panel, Line, "average")
     middle = only(panel, Area, "heterogeneity")
@@ -126,7 +137,7 @@ def test_the_average_has_its_interval_and_heterogeneity(X, method):
     at = np.interp(line.x[3], effect.points, effect.value)
     np.testing.assert_allclose(line.y[3] - at, line.y[0] - effect.value[0], atol=1e-9)
     first = tips(panel)[0]
-    assert first[1].startswith("average ")
+    assert first[1].startswith(f"{entries[0]} ")
     assert first[3].startswith("95 % interval of the average: ")
     assert 2 <= len(panel.tooltips) <= 40
     assert all(tip.below == 0 for tip in panel.tooltips)

@@ -36,7 +36,7 @@ from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, short
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import share_text
-from skedasis.results.keywords import CurveScale, RegionsBy
+from skedasis.results.keywords import RegionsBy
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
     ALL_ROWS,
@@ -73,23 +73,13 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
         raise DataError("plot(kind)", got, f"at most {MOST} regions", fix)
     labels = region_labels(regions)[:PER_PAGE]
     shown = range(len(labels))
-    banded = not together or n <= BANDS
-    found = region_curves(
-        regions,
-        shown,
-        labels,
-        level,
-        MOST_LEVELS,
-        together=together,
-        bands=banded,
-        scale=view.scale,
-    )
+    found = region_curves(regions, shown, labels, view)
     title = _title(regions)
     scored = view.scores and n > 1 and math.isfinite(regions.scores.whole)
     lines = _spreads(regions, labels, level) if scored else []
     compact = _compact(regions, view) if n > 1 and not together and n <= MOST else None
     if together:
-        curves = _together(regions, found)
+        curves = panel_of_all(regions, found)
         stacks, named = [(curves,)], [title]
         alone = FigureSpec(((curves,),), str(title), "", order=(*labels, ALL_ROWS))
         if scored:
@@ -126,17 +116,8 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
 def _compact(regions: Regions, view: RegionsPlotOptions) -> FigureSpec:
     """Return the curves of all regions in one panel, for figures without room for a panel each."""
     short, features = short_rules(regions)
-    found = region_curves(
-        regions,
-        range(len(short)),
-        short,
-        view.confidence_level,
-        MOST_LEVELS,
-        together=True,
-        bands=len(short) <= BANDS,
-        scale=view.scale,
-    )
-    panel = _together(regions, found)
+    found = region_curves(regions, range(len(short)), short, replace(view, kind="together"))
+    panel = panel_of_all(regions, found)
     return FigureSpec(
         ((panel,),),
         str(panel.title),
@@ -223,14 +204,12 @@ def region_curves(
     regions: Regions,
     chosen: Sequence[int],
     labels: Sequence[str],
-    level: float,
-    most_levels: int,
-    *,
-    together: bool,
-    bands: bool,
-    scale: CurveScale = "difference",
+    view: RegionsPlotOptions,
+    most_levels: int = MOST_LEVELS,
 ) -> RegionCurves:
-    """Return the curves of some regions on axes on which they, and with `bands` their intervals, are readable."""
+    """Return the curves of some regions on axes on which they, and the bands that are drawn, are readable."""
+    together, scale, level = view.kind == "together", view.scale, view.confidence_level
+    bands = not together or len(chosen) <= BANDS
     whole = scaled(regions.whole, scale)
     effects = [scaled(align_time_axis(regions.effects[i], whole), scale) for i in chosen]
     levels = ShownLevels.of_effect(whole, most_levels)
@@ -305,7 +284,17 @@ def _region_notes(regions: Regions, i: int, *, scored: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _together(regions: Regions, found: RegionCurves) -> Panel:
+def panel_of_all(
+    regions: Regions,
+    found: RegionCurves,
+    *,
+    small: bool = False,
+    height: float = TOGETHER,
+    notes: Sequence[str] | None = None,
+) -> Panel:
+    """Return a panel with the curves of all regions, by default with the numbers of rows and of regions."""
+    if notes is None:
+        notes = counted(regions.nodes[0].count, "row"), counted(len(found.curves), "region")
     return overlaid_panel(
         found.curves,
         found.x,
@@ -315,10 +304,10 @@ def _together(regions: Regions, found: RegionCurves) -> Panel:
         line=found.line,
         bands=len(found.curves) <= BANDS,
         rug=effect_parts.effect_rug(regions.whole) if found.levels is None else None,
-        small=False,
-        height=TOGETHER,
+        small=small,
+        height=height,
         title=effect_title(regions.whole),
-        notes=(counted(regions.nodes[0].count, "row"), counted(len(found.curves), "region")),
+        notes=notes,
         whole=found.whole if len(regions) > 1 else None,
     )
 

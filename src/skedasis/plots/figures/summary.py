@@ -8,36 +8,33 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._numbers import counted, percent, sentence, with_minus
-from skedasis._types import Floats
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.compare import (
     BANDS,
     STOPS,
     check_count,
     distinct_labels,
-    overlaid_panel,
     overlay_alt_text,
     overlay_panel,
 )
 from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONGEST, Band
-from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.figures.regions import region_curves
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
+from skedasis.plots.figures.regions import panel_of_all, region_curves
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import (
     Area,
     FigureSpec,
     Heat,
-    Line,
     Mark,
     Panel,
-    Points,
     Rectangles,
     Rug,
     Segments,
     Tooltip,
     marks_of,
+    shorter_labels,
 )
 from skedasis.plots.scales import PlotAxis, clean, distinct_names
 from skedasis.results.curve_words import curve_words
@@ -51,12 +48,6 @@ HEIGHT = 132.0
 MOST_REGIONS, MOST_LEVELS = 4, 8
 """Most regions, and most levels of a nominal feature."""
 
-CONFIDENCE_LEVEL = 0.95
-"""Confidence level of the bands."""
-
-AVERAGE, SPREAD = "average", "spread between rows"
-"""Legend entries, which fit beside that of the interval in one line of a narrow figure."""
-
 
 def regions_summary_figure(
     regions: Regions,
@@ -67,42 +58,19 @@ def regions_summary_figure(
     """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey."""
     if len(regions) == 1:
         return effect_summary_figure(regions.whole, notes=notes, scale=scale)
-    whole, shares = regions.whole, regions.shares
+    shares = regions.shares
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:MOST_REGIONS]).tolist()
     rules = distinct_names([with_minus(clean(regions.rules[i])) for i in heaviest], LONGEST)
     labels = [
         f"{rule} ({percent(float(shares[i]))})" for rule, i in zip(rules, heaviest, strict=True)
     ]
-    banded = len(heaviest) <= BANDS
-    found = region_curves(
-        regions,
-        heaviest,
-        labels,
-        CONFIDENCE_LEVEL,
-        MOST_LEVELS,
-        together=True,
-        bands=banded,
-        scale=scale,
-    )
+    view = RegionsPlotOptions(kind="together", scale=scale)
+    found = region_curves(regions, heaviest, labels, view, MOST_LEVELS)
     hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
-    rug = effect_parts.effect_rug(whole) if found.levels is None else None
-    title = effect_title(whole)
-    panel = overlaid_panel(
-        found.curves,
-        found.x,
-        found.y,
-        found.levels,
-        gaps_of=whole,
-        line=found.line,
-        bands=banded,
-        rug=None if rug is None else replace(rug, label=""),
-        small=True,
-        height=HEIGHT,
-        title=title,
-        notes=(*notes, *more),
-        whole=found.whole,
-    )
+    notes = (*notes, *more)
+    panel = _quiet(panel_of_all(regions, found, small=True, height=HEIGHT, notes=notes))
+    title = panel.title
     said = f"{title}. {sentence(summary_text(regions))}"
     alt = [
         said,
@@ -112,7 +80,8 @@ def regions_summary_figure(
         ),
     ]
     alt += [f"{more[0].capitalize()}."] if more else []
-    alt += [f"Bands: {100 * CONFIDENCE_LEVEL:g} % intervals."] if banded else []
+    banded = len(heaviest) <= BANDS
+    alt += [f"Bands: {100 * view.confidence_level:g} % intervals."] if banded else []
     return FigureSpec(((panel,),), str(title), " ".join(alt), order=(*labels, ALL_ROWS))
 
 
@@ -120,13 +89,10 @@ def effect_summary_figure(
     effect: Effect, *, notes: Sequence[str] = (), scale: CurveScale = "difference"
 ) -> FigureSpec:
     """Return the average effect of a feature in one small panel, with its interval and its heterogeneity."""
-    options = EffectPlotOptions(
-        ice=None, confidence_level=CONFIDENCE_LEVEL, most_levels=MOST_LEVELS, scale=scale
-    )
-    main = effect_panels(effect, options)[0]
-    interval = f"{100 * CONFIDENCE_LEVEL:g} % interval"
+    options = EffectPlotOptions(ice=None, most_levels=MOST_LEVELS, scale=scale)
+    main = _quiet(effect_panels(effect, options)[0])
     levels = ShownLevels.of_effect(effect, MOST_LEVELS)
-    marks = tuple(_brief(main.marks, interval))
+    marks = tuple(_brief(main.marks))
     tips = main.tooltips
     if levels is None and len(effect.points) > 1:
         tips = (*_point_tips(effect, main), *(t for t in tips if _beside(t, main.x)))
@@ -141,9 +107,7 @@ def effect_summary_figure(
     alt = f"{panel.title}. {sentence(curve_words(effect))}"
     if effect.heterogeneity_score > 0:
         alt += f" {sentence(effect_texts.heterogeneity_text(effect))}"
-    order = [m.label for m in marks if not isinstance(m, Heat)]
-    first = [label for label in (AVERAGE, interval, SPREAD) if label in order]
-    return FigureSpec(((panel,),), str(panel.title), alt, order=tuple(first))
+    return FigureSpec(((panel,),), str(panel.title), alt, order=effect_parts.legend_order([panel]))
 
 
 def models_summary_figure(
@@ -158,16 +122,21 @@ def models_summary_figure(
     names = distinct_labels(labels)
     # Their own zero: that of the figure of each model alone.
     made, curves = overlay_panel(
-        effects, names, None, CONFIDENCE_LEVEL, small=True, most_levels=MOST_LEVELS, scale=scale
+        effects, names, None, 0.95, small=True, most_levels=MOST_LEVELS, scale=scale
     )
     unshown = _unshown(ShownLevels.of_effect(effects[0], MOST_LEVELS))
-    marks = tuple(replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
     title = effect_title(*effects, among=counted(len(effects), "model"))
-    panel = replace(made, marks=marks, height=HEIGHT, title=title, notes=(*notes, *unshown))
+    panel = replace(_quiet(made), height=HEIGHT, title=title, notes=(*notes, *unshown))
     return FigureSpec(((panel,),), str(title), overlay_alt_text(panel, curves), order=names)
 
 
 # --- parts ----------------------------------------------------------------------------------------
+
+
+def _quiet(panel: Panel) -> Panel:
+    """Return a panel without a legend entry of its rug."""
+    marks = tuple(replace(m, label="") if isinstance(m, Rug) else m for m in panel.marks)
+    return replace(panel, marks=marks)
 
 
 def _unshown(levels: ShownLevels | None) -> tuple[str, ...]:
@@ -176,26 +145,13 @@ def _unshown(levels: ShownLevels | None) -> tuple[str, ...]:
     return (f"and {counted(hidden, 'more level')}",) if hidden else ()
 
 
-def _brief(marks: Sequence[Mark], interval: str) -> Iterator[Mark]:
+def _brief(marks: Sequence[Mark]) -> Iterator[Mark]:
     """Yield the marks of an effect with short legend entries, without a band that has no width anywhere."""
     for mark in marks:
-        if isinstance(mark, Heat) or not mark.label:
+        if isinstance(mark, Heat):
             yield mark
-        elif isinstance(mark, Rug):
-            yield replace(mark, label="")
-        elif mark.style.startswith("heterogeneity"):
-            if _wide(mark):
-                yield replace(mark, label=SPREAD)
-        elif mark.style.startswith("interval"):
-            yield replace(mark, label=interval)
-        elif isinstance(mark, Line | Points) and mark.style.split("-")[0] in (
-            "average",
-            "vertex",
-            "dot",
-        ):
-            yield replace(mark, label=AVERAGE)
-        else:
-            yield mark
+        elif not mark.style.startswith("heterogeneity") or _wide(mark):
+            yield replace(mark, label=shorter_labels(mark.label)[-1])
 
 
 def _wide(mark: Mark) -> bool:
@@ -224,5 +180,5 @@ def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:
                 error = np.interp(area.x, spread.points, spread.std_error)
                 band = band._replace(error=error)
             bands.append(band)
-    points: tuple[Floats, Floats, str] = (curve.x[chosen], curve.y[chosen], AVERAGE)
+    points = curve.x[chosen], curve.y[chosen], shorter_labels(curve.label)[-1]
     yield from effect_texts.point_tooltips(effect, panel.x, panel.y.unit, points, bands)
