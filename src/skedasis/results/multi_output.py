@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
 from skedasis._numbers import counted
 from skedasis._types import OutputLabel
 from skedasis.results import operations
-from skedasis.results.containers import OutputResult, ResultMapping, key_text
+from skedasis.results.containers import HasRanking, OutputResult, ResultMapping, key_text
 from skedasis.results.display import (
     MOST_LINES,
     SavedResult,
@@ -47,12 +47,15 @@ class ResultsByLabel(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]
         return f"<{said}{outside_text(first.provenance.get('rows_outside'))}>"
 
     def __str__(self) -> str:
-        first = next(iter(self.values()), None)
-        ranked = isinstance(first, SavedResult) and first.prints_ranking
-        if first is not None and (ranked or str(first) == repr(first)):
+        if self._prints_ranking(next(iter(self.values()), None)):
             text = self._ranking_text()
             return "\n".join(filter(None, [repr(self), text, called_text(self.provenance)]))
         return super().__str__()
+
+    def _prints_ranking(self, first: object) -> bool:
+        """Return whether members like this one are printed as a ranking, instead of one after the other."""
+        ranked = isinstance(first, SavedResult) and first.prints_ranking
+        return ranked or (first is not None and str(first) == repr(first))
 
     def _ranking_text(self) -> str:
         return ranking_text(self.ranking(), DETAILS, MOST_LINES)
@@ -172,18 +175,28 @@ class Comparison(ResultsByLabel[ResultT_co], Generic[ResultT_co]):
 
     noun = column = "model"
 
+    def _prints_ranking(self, first: object) -> bool:
+        several = isinstance(first, HasRanking) and not isinstance(first, ResultsByLabel)
+        return several or super()._prints_ranking(first)
+
     def _ranking_text(self) -> str:
-        """Return a table of the number that ranks the lines: a column for each model, the largest of all first."""
+        """Return a table of the number that ranks the lines: a column for each model, the largest of all first.
+
+        The rules of regions follow, model by model.
+        """
         ranked = {key_text(key): self._ranked(one, None) for key, one in self.items()}
         sizes: dict[str, dict[str, float]] = {}
         order: dict[str, float] = {}
-        by = "importance"
+        head = "importance"
         for model, lines in ranked.items():
             for place, line in lines:
                 by = line.ordered_by
+                head = "importance" if by == "mean" else by  # of a PFI, the mean of its repeats
                 name = " × ".join(takewhile(lambda v: isinstance(v, str), vars(line).values()))
                 sizes.setdefault(name, dict.fromkeys(ranked, math.nan))[model] = line.size(by)
                 order[name] = min(place, order.get(name, math.inf))
         named = sorted(sizes, key=lambda name: order[name])
-        rows = [_Row({by: name, **sizes[name]}) for name in named]
-        return ranking_text(rows, most=MOST_LINES)
+        rows = [_Row({head: name, **sizes[name]}) for name in named]
+        rules = {key: operations.rules_text(one) for key, one in self.items()}
+        each = [f"{self.noun} {key_text(k)}\n\n{text}" for k, text in rules.items() if text]
+        return "\n\n".join([ranking_text(rows, most=MOST_LINES), *each])

@@ -53,4 +53,5 @@ from skedasis.results.intervals.surfaces import reweighted_surface as reweighted
 from skedasis.results.intervals.surfaces import surface_error as surface_error
 from skedasis.results.intervals.surfaces import surface_interval as surface_interval
 from skedasis.results.io import save as save
+from skedasis.results.regions import rules_text as rules_text
 from skedasis.results.surfaces import Surfaces as Surfaces

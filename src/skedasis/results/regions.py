@@ -1109,6 +1109,15 @@ def heading_text(regions: Regions) -> str:
     )
 
 
+def rules_text(found: object) -> str:
+    """Return the trees of rules of all features that are divided as text; empty if none is, and for other results."""
+    regions = [*found.values()] if isinstance(found, RegionsByFeature) else []
+    if isinstance(found, RegionsByFeature) and found.joint and regions:
+        return f"one partition for all features:\n{tree_text(regions[0].nodes)}"
+    divided = [r for r in regions if len(r) > 1]
+    return "\n\n".join(f"{heading_text(r)}\n{tree_text(r.nodes, r.scores)}" for r in divided)
+
+
 def regions_text(regions: Regions) -> str:
     """Return regions as text: a line on all, the tree of rules, and a line on each curve."""
     heading = heading_text(regions) + sample_text(regions.provenance)
@@ -1224,18 +1233,10 @@ class RegionsByFeature(FeatureMapping[Regions, RegionsRank]):
         if first is None:
             return "no features"
         drawn = sample_text(self.provenance)
-        lines = [f"regions of {counted(len(self), 'feature')} on {first.quantity}{drawn}"]
-        if self.joint:
-            lines += ["", "one partition for all features:", tree_text(first.nodes)]
-        lines += ["", str(self.ranking())]
-        if not self.joint:
-            split = [r for r in self.values() if len(r) > 1]
-            lines += [
-                line for r in split for line in ("", heading_text(r), tree_text(r.nodes, r.scores))
-            ]
-        called = called_text(self.provenance)
-        lines += ["", called] if called else []
-        return "\n".join(lines)
+        head = f"regions of {counted(len(self), 'feature')} on {first.quantity}{drawn}"
+        rules, ranking = rules_text(self), str(self.ranking())
+        blocks = [head, *([rules, ranking] if self.joint else [ranking, rules])]
+        return "\n\n".join(filter(None, [*blocks, called_text(self.provenance)]))
 
     @property
     def effects(self) -> Effects:

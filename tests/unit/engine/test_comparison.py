@@ -138,6 +138,31 @@ def test_a_comparison_is_printed_ranked_drawn_saved_and_written(tmp_path: Any) -
     assert sd.compare(sd.explain(MODELS, X, 0))
 
 
+@pytest.mark.parametrize(
+    ("call", "number", "head"),
+    [
+        ("pairs", "interaction_strength", "interaction strength"),
+        ("importance", "mean", "importance"),
+        ("given regions of features", "heterogeneity_score", "heterogeneity score"),
+    ],
+)
+def test_results_with_a_ranking_are_one_table_by_model(call: str, number: str, head: str) -> None:
+    found = CALLS[call](MODELS)
+    table, *rules = str(found).split("\n\n")
+    _, names, *lines = table.splitlines()
+    assert names.split() == [*head.split(), *MODELS]
+    for k, result in enumerate(found.values()):
+        for line in result.ranking():
+            texts = [v for v in vars(line).values() if isinstance(v, str)]
+            name = " × ".join(texts[: 2 if call == "pairs" else 1])
+            (own,) = (text for text in lines if text.startswith(f"{name} "))
+            printed = float(own.removeprefix(name).split()[k])
+            assert printed == pytest.approx(vars(line)[number], rel=1e-3, abs=1e-9)
+    # The rules of regions follow, those of a model together.
+    models = [block for block in rules if block.startswith("model ")]
+    assert models == ([f"model {name}" for name in MODELS] if call.startswith("given") else [])
+
+
 def test_a_mean_is_asked_for() -> None:
     for asked in ({"refits": True}, {"correction": 0.2}, {"cv": np.arange(150) % 3}):
         assert isinstance(sd.explain([bent] * 3, X, 0, **asked), sd.MultiModelEffect)
