@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.report import text as report_text
 from skedasis.report.content import gather
+from skedasis.report.findings import findings
 from skedasis.report.format import ends
 
 QUICK = {"pairs": 0, "regions": False, "uncertainty": False, "progress": False}
@@ -166,10 +166,9 @@ def test_long_names_are_short_in_sentences_and_whole_in_headings(tmp_path, X):
     assert long in heading
     labels = re.findall(r"aria-label=\"([^\"]*)\"", page)
     assert max(map(len, labels)) < 150
-    for sentence in report_text.summary(
-        gather(lambda X: np.asarray(X)[:, 0], data, progress=False).sections[0]
-    ):
-        assert len(sentence) < 300
+    section = gather(lambda X: np.asarray(X)[:, 0], data, progress=False).sections[0]
+    for one in findings(section):
+        assert len(one.text) < 300
 
 
 def test_what_has_no_bytes_is_replaced(tmp_path, X):

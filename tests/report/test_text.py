@@ -103,16 +103,6 @@ def test_cautions_name_sparse_bins_and_missing_rows(X):
     assert report_text.cautions(sd.explain(lambda X: X[:, 1], X, 1)) == []
 
 
-def test_summary_names_what_is_not_used(X):
-    section = gather(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X, progress=False).sections[0]
-    text = " ".join(report_text.summary(section))
-    assert "On average, the prediction depends most on x0" in text
-    assert "Features without any effect: x2." in text
-    assert "most misleading for x1" in text
-    none = gather(lambda X: 0 * X[:, 0], X, progress=False).sections[0]
-    assert report_text.summary(none) == ["No feature changes the prediction on average."]
-
-
 def test_story_orders_features_by_their_largest_share(X):
     content = gather(
         {"a": lambda X: 1000 * (2 * X[:, 0] + X[:, 1]), "b": lambda X: X[:, 2]}, X, progress=False

@@ -28,7 +28,7 @@ from skedasis.errors import DataError, quiet
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
 from skedasis.report.content import ModelSection, ReportContent, gather
-from skedasis.report.findings import effect_size, findings
+from skedasis.report.findings import effect_size, findings, first_findings
 from skedasis.report.first_screen import models_findings, most_important
 from skedasis.report.report import Report, write
 from skedasis.report.views import Views
@@ -434,7 +434,10 @@ def sentences(content: ReportContent) -> dict[str, list[str]]:
     content = content.drawn_at("prediction")  # as the page is
     first = content.sections[0]
     both = [models_findings(one, content.features) for one in Views.of(content.sections).together]
-    found = {first.name: findings(first), "both models": [f for some in both for f in some]}
+    found = {
+        first.name: first_findings(findings(first)),
+        "both models": [f for one in both for f in one],
+    }
     return {name: [f.text for f in said] for name, said in found.items()}
 
 

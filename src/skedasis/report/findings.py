@@ -17,7 +17,7 @@ from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
 from skedasis.report.content import ModelSection
-from skedasis.report.format import feature_named, named
+from skedasis.report.format import feature_named, listed_features, named
 from skedasis.report.quality import Quality
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
@@ -36,6 +36,7 @@ from skedasis.results.sentences import (
     HEIGHT,
     INTERACTION,
     MISSING,
+    MODEL,
     QUALITY,
     QUALITY_UNKNOWN,
     QUANTITY,
@@ -95,6 +96,12 @@ TALL = 0.5
 
 POOR_R2, POOR_AUC = 0.3, 0.65
 """A model below is said to predict poorly."""
+
+SENTENCES = 5
+"""Number of sentences that a reader should know first."""
+
+HIDDEN = 0.2
+"""An average effect is called misleading if rows differ by more than it, and by this fraction of the largest one."""
 
 STRONG_PAIR = 0.05
 """An interaction is a finding of its own if its variance is this fraction of the variance of the quantity."""
@@ -167,21 +174,29 @@ def quantity_phrase(section: ModelSection) -> str:
 
 
 # ------------------------------------------------------------------------------------ all findings
-def findings(section: ModelSection, *, most: int = 5) -> tuple[Sentence, ...]:
-    """Return what a reader should know first, the most important finding first."""
+def findings(section: ModelSection, *, first: int = SENTENCES) -> tuple[Sentence, ...]:
+    """Return what there is to say about a model: `first` sentences that a reader should know first, then all others."""
     sizes = _sizes(section)
     if not sizes:
         text = f"No feature changes {quantity_phrase(section)}: it is the same for all rows."
         return (Sentence("nothing", (), text),)
     poor = _poor_model(section)
     stories = list(_stories(section, sizes))
-    pair = _pair_finding(section, stories)
-    found = [story.finding for story in stories[: max(most - len(poor) - len(pair), 1)]]
+    told = [story.finding for story in stories]
+    pair, unsure = _pair_finding(section, stories), uncertainty_findings(section)
+    found = told[: max(first - len(poor) - len(pair), 1)]
     last = [] if poor else _warning_finding(section, found)
-    found += pair[: max(most - len(poor) - len(found) - len(last), 0)]
-    if len(poor) + len(found) + len(last) < most:
-        found += _uncertainty_finding(section)
-    return tuple((*poor, *found, *last)[:most])
+    found += pair[: max(first - len(poor) - len(found) - len(last), 0)]
+    if len(poor) + len(found) + len(last) < first:
+        found += unsure[:1]
+    shown = [*poor, *found, *last][:first]
+    others = [*told, *pair, *last, *unsure, *_model_findings(section)]
+    return (*shown, *(one for one in others if one not in shown))
+
+
+def first_findings(every: Sequence[Sentence]) -> list[Sentence]:
+    """Return the findings that a reader should know first; not those that sum up what others say."""
+    return [one for one in every[:SENTENCES] if one.kind != "model"]
 
 
 def _sizes(section: ModelSection) -> dict[str, float]:
@@ -884,16 +899,44 @@ def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> list[Sent
     return [Sentence("interaction", (a, b), text)]
 
 
-def _uncertainty_finding(section: ModelSection) -> list[Sentence]:
+def uncertainty_findings(section: ModelSection) -> list[Sentence]:
+    """Return where the model is unsure, or what its uncertainty depends on, and which importances are misleading."""
     found = section.uncertainty
     if found is None:
         return []
-    names = [r.feature for r in found.rhale.ranking() if r.importance > 0][:2]
-    if not names:
-        return []
-    said = found.diagnosis.unsure if found.diagnosis is not None else ""
-    text = said or f"How unsure the model is depends most on {listed(names)}."
-    return [Sentence("uncertainty", tuple(names), text)]
+    names = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
+    known = found.diagnosis
+    said = () if known is None else known.summary
+    if known is None or not known.unsure:
+        said = (
+            tell(MODEL["unsure" if names else "never unsure"], names=listed_features(names)),
+            *said,
+        )
+    return [Sentence("uncertainty", tuple(names), text) for text in said]
+
+
+def _model_findings(section: ModelSection) -> list[Sentence]:
+    """Return which average effects describe few rows, which features have warnings, and which have no effect."""
+    ranks = section.rhale.ranking()
+    scored = [r for r in ranks if math.isfinite(r.heterogeneity_score)]
+    top = max(r.importance for r in ranks)
+    least = ROUNDING_NOISE * max([top, *(r.heterogeneity_score for r in scored)])
+    differing = [r for r in scored if r.heterogeneity_score > least]
+    differing.sort(key=lambda r: -r.heterogeneity_score)
+    hidden = [r for r in differing if r.heterogeneity_score > max(r.importance, HIDDEN * top)]
+    warned = {name: len(flags.warnings) for name, flags in section.checks.items() if flags.warnings}
+    names = {
+        "misleading" if hidden else "small": [r.feature for r in hidden or differing][:3],
+        "warned": sorted(warned, key=lambda name: -warned[name]),
+        "unused": [r.feature for r in ranks if max(r.importance, r.heterogeneity_score) == 0],
+    }
+    found = [
+        Sentence("model", tuple(some), tell(MODEL[case], names=listed_features(some)))
+        for case, some in names.items()
+        if some
+    ]
+    same = bool(scored) and not differing
+    return [Sentence("model", (), MODEL["same"])] * same + found
 
 
 def _poor_model(section: ModelSection) -> list[Sentence]:

@@ -32,6 +32,7 @@ from skedasis.report.findings import (
     Sentence,
     effect_size,
     findings,
+    first_findings,
     headline,
     quality_text,
     quantity_phrase,
@@ -48,8 +49,8 @@ from skedasis.results.keywords import CurveScale
 from skedasis.results.sentences import AVERAGE, TYPICAL, tell
 from skedasis.results.variance_shares import VarianceShares
 
-CURVES, SENTENCES = 3, 5
-"""Largest numbers of curves and of sentences on the first screen."""
+CURVES = 3
+"""Largest number of curves on the first screen."""
 
 
 def most_important(section: ModelSection, most: int = CURVES) -> list[str]:
@@ -106,7 +107,8 @@ def first_screen(
     ident: str,
 ) -> Context:
     """Return the first screen about one model."""
-    said = findings(section, most=SENTENCES)
+    every = findings(section)
+    said = first_findings(every)
     features = _drawn_features(section, said)
     told = {(f.features[0], by) for f in said for by in f.features[1:]}
     by = {f: e.depends_on.name for f, e in section.rhale.items() if e.depends_on is not None}
@@ -125,6 +127,7 @@ def first_screen(
         "variance_shares": shares and variance_bar(shares),
         "no_variance_shares": section.reasons.get("variance_shares", ""),
         "findings": [_linked(f, anchors) for f in said],
+        "more": [_linked(f, anchors) for f in every if f not in said],
         "about": quantity_phrase(section),
         "curves_name": "The features above, in the same order"
         if first[: len(features)] == features

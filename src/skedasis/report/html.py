@@ -36,7 +36,7 @@ from skedasis.report.features import (
     size_remarks,
 )
 from skedasis.report.figures import drawn_figure
-from skedasis.report.findings import NAME_LENGTH
+from skedasis.report.findings import NAME_LENGTH, uncertainty_findings
 from skedasis.report.first_screen import first_screen, models_first_screen
 from skedasis.report.format import (
     Context,
@@ -202,7 +202,7 @@ def _uncertainty(
     return {
         "shown": shown,
         "name": section.name,
-        "sentences": [*report_text.uncertainty_sentences(section), *found.notes],
+        "sentences": [*(f.text for f in uncertainty_findings(section)), *found.notes],
         "figure": diagnosis and drawn_figure(diagnosis_figure(diagnosis), f"{ident}-d"),
         "table": diagnosis and NumberTable("What to make of each feature", heads, lines),
         "grids": {
@@ -286,7 +286,6 @@ def model_context(
         "everywhere": views.everywhere(place),
         "name": section.name,
         "facts": facts,
-        "more": report_text.summary(section),
         "measures": () if section.quality is None else section.quality.measures,
         "quality": _quality_notes(section),
         "figures": [f for f in figures if f is not None],
@@ -479,7 +478,10 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
         "contents": {a: text for a, text in _SECTIONS.items() if about.get(a, True)},
         "first": [*at_once, *one_by_one],
         "comparisons": [comparison(one, content.features, anchors) for one in views.together],
-        "models": [model_context(content, views, k, anchors) for k, _ in sections],
+        "models": [
+            model_context(content, views, k, anchors) | {"more": one_by_one[k]["more"]}
+            for k, _ in sections
+        ],
         "count": len(content.features),
         "features": [],
         "left_out": [],

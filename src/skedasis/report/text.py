@@ -25,7 +25,6 @@ from skedasis.plots.scales import position_texts
 from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
-from skedasis.report.findings import quantity_phrase
 from skedasis.report.format import (
     NumberTable,
     feature_named,
@@ -55,7 +54,6 @@ from skedasis.results.sentences import (
     PRECISION,
     tell,
 )
-from skedasis.results.variance_shares import VariancePart
 
 LEVEL = 0.95
 """Confidence level of the intervals on the page."""
@@ -238,76 +236,7 @@ def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
     return found
 
 
-# -------------------------------------------------------------------------------------- one model
-def summary(section: ModelSection) -> list[str]:
-    """Return the sentences about a model that a reader should know first."""
-    ranks = section.rhale.ranking()
-    effective = [r for r in ranks if r.importance > 0]
-    if not effective:
-        return [
-            *quality_sentences(section),
-            f"No feature changes {quantity_phrase(section)} on average.",
-        ]
-    first = [r.feature for r in effective[:3]]
-    sentences = [
-        *quality_sentences(section),
-        f"On average, {quantity_phrase(section)} depends most on {listed_features(first)}.",
-    ]
-    sentences += _heterogeneity_summary(section)
-    sentences += [*variance_sentences(section), *interaction_sentences(section)]
-    sentences += [*warning_sentences(section), *uncertainty_sentences(section)]
-    idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
-    if idle:
-        sentences.append(f"Features without any effect: {listed_features(idle)}.")
-    return sentences
-
-
-def _heterogeneity_summary(section: ModelSection) -> list[str]:
-    """Name the features whose effect varies most between rows; empty without heterogeneity scores."""
-    ranks = [r for r in section.rhale.ranking() if math.isfinite(r.heterogeneity_score)]
-    if not ranks:
-        return []
-    ranks.sort(key=lambda r: -r.heterogeneity_score)
-    top = max(r.importance for r in ranks)
-    least = ROUNDING_NOISE * max(top, ranks[0].heterogeneity_score)
-    differing = [r for r in ranks if r.heterogeneity_score > least]
-    if not differing:
-        return ["The effect of every feature is the same for all rows."]
-    hidden = [r for r in differing if r.heterogeneity_score > r.importance]
-    weighty = [r.feature for r in hidden if r.heterogeneity_score >= 0.2 * top]
-    if weighty:
-        names = listed_features(weighty[:3])
-        text = f"The average effect is most misleading for {names}: "
-        return [text + "differences between rows exceed it."]
-    most = f"The effect of {listed_features([r.feature for r in differing[:3]])} varies most between rows"
-    return [f"{most}, but for no important feature do these differences exceed the average effect."]
-
-
-@dataclass(frozen=True)
-class RankingRow:
-    """A row of a ranking, formatted as text."""
-
-    feature: str
-    importance: str
-    heterogeneity_score: str
-
-
-def ranking(section: ModelSection) -> list[RankingRow]:
-    """Return a model's ranking by RHALE, most important first."""
-    ranks = section.rhale.ranking()
-    top = max(
-        [v for r in ranks for v in (r.importance, r.heterogeneity_score) if v > 0], default=1.0
-    )
-    return [
-        RankingRow(
-            r.feature,
-            number_or_zero(r.importance, top),
-            number_or_zero(r.heterogeneity_score, top),
-        )
-        for r in ranks
-    ]
-
-
+# ---------------------------------------------------------------------------------------- tables
 def number_tables(effect: Effect, axis: str, per: str) -> list[NumberTable]:
     """Return an effect's tables: its bins, or its levels and the differences between adjacent levels."""
     if isinstance(effect.axis, LevelAxis):
@@ -485,74 +414,6 @@ def _join(sentences: Sequence[str]) -> str:
     return " ".join(s for s in sentences if s)
 
 
-# --------------------------------------------------------------------------- parts of the summary
-MAX_CALIBRATION_ERROR = 0.05
-"""Calibration errors above this are part of the summary."""
-
-MIN_PART_SHARE = 0.01
-"""Fraction of the variance; parts that explain less are not mentioned."""
-
-
-def quality_sentences(section: ModelSection) -> list[str]:
-    """Say that the predicted probabilities are off; how well the model predicts stands in the headline."""
-    found = section.quality
-    if found is None or not found.calibration_error > MAX_CALIBRATION_ERROR:
-        return []
-    return list(found.sentences[:1])
-
-
-def variance_sentences(section: ModelSection) -> list[str]:
-    """Describe how much of the variance main effects, regions and pairs explain at held-out rows."""
-    variance_shares = section.variance_shares
-    if variance_shares is None:
-        return []
-    main, *parts, rest = variance_shares.parts
-    text = f"One curve per feature explains {percent(main.share)} of the variance of the prediction at held-out rows"
-    if main.share < 0:
-        text = (
-            "One curve per feature fits the prediction worse than its mean does, at held-out rows: features interact "
-            "so strongly that such curves say little"
-        )
-    added = [_added(parts, kind) for kind in ("regions", "pairs")]
-    sentence = "; ".join([text, *(a for a in added if a)])
-    if rest.share >= MIN_PART_SHARE:
-        sentence += f"; {percent(rest.share)} is not explained"
-    return [f"{sentence}."]
-
-
-def _added(parts: Sequence[VariancePart], kind: str) -> str:
-    """Return what the regions or the pairs add, with the names of those that matter; empty if it is little."""
-    every = [p for p in parts if p.kind == kind]
-    total = sum(p.share for p in every)
-    some = [p for p in every if p.share >= MIN_PART_SHARE] or every[:1]
-    if total < MIN_PART_SHARE:
-        return ""
-    share = percent(total)
-    if kind == "regions":
-        return (
-            f"regions, mostly of {listed_features([p.features[0] for p in some], 3)}, add {share}"
-        )
-    names = listed([" × ".join(feature_named(f) for f in p.features) for p in some], 3)
-    return (
-        f"interactions, mostly {names}, add {share}" if len(every) > 1 else f"{names} adds {share}"
-    )
-
-
-def interaction_sentences(section: ModelSection) -> list[str]:
-    """Name the pair that interacts most strongly, if it is a noticeable part of the variance."""
-    if not section.interactions.strengths or section.variance_shares is None:
-        return []
-    first = section.interactions.strengths[0]
-    (a, b), strength = first.features, first.strength
-    if not strength**2 >= MIN_PART_SHARE * section.variance_shares.variance:
-        return []
-    top = section.largest_importance
-    text = f"{feature_named(a)} and {feature_named(b)} interact most strongly"
-    return [
-        f"{text} (interaction strength {number(strength)}; the largest importance is {number(top)})."
-    ]
-
-
 # ------------------------------------------------------------------------------------- regions
 @dataclass(frozen=True)
 class RegionTexts:
@@ -605,28 +466,3 @@ def _one_region_sentence(section: ModelSection, feature: str) -> str:
 
 NOTICEABLE = 0.05
 """Heterogeneity scores below this fraction of the largest importance need no explanation."""
-
-
-# --------------------------------------------------------------------------- parts of the summary
-def warning_sentences(section: ModelSection) -> list[str]:
-    """Name the features that have warnings."""
-    warned = {name: len(flags.warnings) for name, flags in section.checks.items() if flags.warnings}
-    if not warned:
-        return []
-    total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
-    warnings = "warning" if total == 1 else counted(total, "warning")
-    return [f"Check the {warnings} on {listed_features(most, 5)}."]
-
-
-def uncertainty_sentences(section: ModelSection) -> list[str]:
-    """Say where the model is unsure, or what its uncertainty depends on, and which importances are misleading."""
-    found = section.uncertainty
-    if found is None:
-        return []
-    effective = [r.feature for r in found.rhale.ranking() if r.importance > 0]
-    known = found.diagnosis
-    first = "No feature changes how unsure the model is."
-    if effective:
-        first = f"How unsure the model is depends most on {listed_features(effective[:3])}."
-    said = () if known is None else known.summary
-    return list(said) if known is not None and known.unsure else [first, *said]

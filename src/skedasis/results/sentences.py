@@ -219,6 +219,22 @@ INTERACTION = (
 )
 
 
+# --- a model as a whole ---------------------------------------------------------------------------
+
+MODEL: Mapping[str, str] = {
+    "same": "The effect of every feature is the same for all rows.",
+    "misleading": "The average effect is most misleading for {names}: differences between rows exceed it.",
+    "small": (
+        "The effect of {names} varies most between rows, but for no important feature do these differences exceed the "
+        "average effect."
+    ),
+    "warned": "Check the warnings on {names}.",
+    "unused": "Features without any effect: {names}.",
+    "unsure": "How unsure the model is depends most on {names}.",
+    "never unsure": "No feature changes how unsure the model is.",
+}
+
+
 # --- regions --------------------------------------------------------------------------------------
 
 EXPLAINED = (

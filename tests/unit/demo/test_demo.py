@@ -16,7 +16,7 @@ from skedasis.demo.demo import (
     user_problem,
 )
 from skedasis.report.content import gather
-from skedasis.report.findings import findings
+from skedasis.report.findings import findings, first_findings
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_sentences_are_those_of_the_page_about_the_first_model_and_both():
     quantities = {n: sd.prediction(crossed, name="gain", unit="kg") for n in ("one", "other")}
     content = gather(quantities, X, progress=False)
     said = sentences(content)
-    assert said["one"] == [f.text for f in findings(content.sections[0])]
+    assert said["one"] == [f.text for f in first_findings(findings(content.sections[0]))]
     assert said["one"][0].startswith("dose: gain rises by 8.0 kg")
     assert any("age" in text and "sex" in text for text in said["one"][1:])
     assert said["both models"][0] == "Both models depend most on dose."
