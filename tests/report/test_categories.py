@@ -8,7 +8,7 @@ import skedasis as sd
 from skedasis.report import html as report_html
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
-from skedasis.report.figures import pdp_png, rhale_png
+from skedasis.report.figures import folded_figures, main_figures, png_figures
 from skedasis.report.findings import findings
 from tests.report.test_report import Page
 
@@ -217,16 +217,17 @@ def test_nothing_is_paid_for_twice(section, frame):
 
 @pytest.mark.slow
 def test_pictures_say_what_they_show(section):
-    firm, grade = rhale_png(section, "firm"), rhale_png(section, "grade")
-    assert firm.name == "firm ALE"
-    assert firm.alt.startswith("firm: effect on prediction (ALE), model, at 6 levels.")
-    assert "The average effect is highest for" in firm.alt
-    assert grade.name == "grade RHALE"
-    assert "The feature is missing in 22 rows." in grade.alt
-    assert "Dotted" not in grade.caption + firm.caption
-    assert "Each curve has mean zero over the levels" in pdp_png(section, "firm").caption
-    assert "All curves are zero at “low”" in pdp_png(section, "grade").caption
-    assert "zero at" not in pdp_png(section, "x").caption
+    assert [f.name for f in png_figures(section, "firm")] == ["firm ALE", "firm PDP"]
+    assert [f.name for f in png_figures(section, "grade")] == ["grade RHALE", "grade PDP"]
+    (firm,), (grade,) = (main_figures(section, name, name) for name in ("firm", "grade"))
+    assert firm.caption.startswith("ALE at each level: ")
+    assert grade.caption.startswith("RHALE at each level: ")
+    assert "firm: effect on prediction (ALE)" in firm.svg
+    captions = {f: folded_figures(section, f, f)[-1].caption for f in ("firm", "grade", "x")}
+    assert "Each curve has mean zero over the levels." in captions["firm"]
+    assert captions["grade"].endswith(" All curves are zero at “low”.")
+    assert "zero at" not in captions["x"]
+    assert all(c.startswith("PDP with c-ICE: ") for c in captions.values())
 
 
 def test_scores_of_numbers_and_levels_are_compared():

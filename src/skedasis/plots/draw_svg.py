@@ -74,11 +74,9 @@ TOUCH = 11.0
 """Radius of the area of a tooltip around a point in pixels."""
 
 
-def draw(
-    spec: FigureSpec, *, ident: str, width: float = WIDTH, title: str = "", alt: str = ""
-) -> Drawing:
+def draw(spec: FigureSpec, *, ident: str, width: float = WIDTH) -> Drawing:
     """Draw a figure as SVG."""
-    return _sheet(arrange(spec, width / PIXELS), ident, title or spec.title, alt or spec.alt)
+    return _sheet(arrange(spec, width / PIXELS), ident, spec.title, spec.alt)
 
 
 def draw_tiles(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from skedasis._numbers import counted, percent
+from skedasis._numbers import percent
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
@@ -29,14 +29,14 @@ from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.kinds import SMALL_LEVELS, page_effect
 from skedasis.plots.marks import FigureSpec, Line
 from skedasis.report import text as report_text
-from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
+from skedasis.report.format import named
 from skedasis.report.given_rows import On, with_rows
-from skedasis.report.text import Caption
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.keywords import CurveScale
 from skedasis.results.regions import Regions
+from skedasis.results.sentences import CAPTION, tell
 from skedasis.results.variance_shares import VarianceShares, full_model_text
 
 if TYPE_CHECKING:
@@ -68,30 +68,49 @@ def drawn_figure(
 
 def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
     """Draw a feature's average effect, with the slopes below it; nothing for a feature with a single value."""
-    if len(section.rhale[feature].points) < 2:
+    effect = section.rhale[feature]
+    if len(effect.points) < 2:
         return []
-    caption = report_text.rhale_caption(section, feature)
-    spec = page_effect(
-        _without_words(section.rhale[feature]), EffectPlotOptions(scale=section.scale)
-    )
-    spec = _with_given(spec, section, feature, "curve")
-    return [_effect(spec, caption, f"{ident}-rhale")]
+    spec = page_effect(_without_words(effect), EffectPlotOptions(scale=section.scale))
+    case = "levels" if isinstance(effect.axis, LevelAxis) else "slopes"
+    caption = tell(CAPTION[case], method=effect.spec.method)
+    return [drawn_figure(_with_given(spec, section, feature, "curve"), f"{ident}-rhale", caption)]
 
 
 def folded_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
     """Draw a feature's curves by several methods, and its PDP with individual curves."""
     if len(section.rhale[feature].points) < 2:
         return []
-    compared = _compared(section, feature, f"{ident}-all")
-    found = [] if compared is None else [compared]
+    found: list[PageFigure] = []
+    by_method = {"ALE": section.ale, "PDP": section.pdp, "M-plot": section.mplot}
+    some = {m: e[feature] for m, e in by_method.items() if feature in e}
+    some = {m: e for m, e in some.items() if np.isfinite(e.value).sum() > 1}
+    if len(some) > 1:  # the page shows a single one already
+        spec = compare.overlay_figure(list(some.values()), list(some), scale=section.scale)
+        caption = tell(CAPTION["methods"], methods=list(some))
+        found.append(drawn_figure(spec, f"{ident}-all", caption))
     if feature in section.pdp:
-        caption = report_text.pdp_caption(section, feature)
-        spec = page_effect(
-            _without_words(section.pdp[feature]), EffectPlotOptions(scale=section.scale)
-        )
+        pdp = section.pdp[feature]
+        spec = page_effect(_without_words(pdp), EffectPlotOptions(scale=section.scale))
         spec = _with_given(spec, section, feature, "ice")
-        found.append(_effect(spec, caption, f"{ident}-pdp"))
+        found.append(drawn_figure(spec, f"{ident}-pdp", _pdp_caption(pdp)))
     return found
+
+
+def _pdp_caption(effect: Effect) -> str:
+    curves = 0 if effect.curves is None else len(effect.curves)
+    grid, centred = effect.spec.parameters.get("grid"), effect.spec.center == "mean"
+    start = ""
+    if isinstance(effect.axis, LevelAxis) and curves and not centred:
+        start = named(effect.axis.levels.labels[0])
+    return tell(
+        CAPTION["pdp"],
+        ice=curves > 0,
+        curves=curves or None,
+        points=len(effect.axis) if isinstance(grid, Mapping) else None,
+        centred=centred and curves > 0,
+        start=start,
+    )
 
 
 def _without_words(effect: Effect) -> Effect:
@@ -105,26 +124,6 @@ def _with_given(spec: FigureSpec, section: ModelSection, feature: str, on: On) -
         return spec
     (main, *below), *others = spec.stacks
     return replace(spec, stacks=((with_rows(main, section, feature, on), *below), *others))
-
-
-def _effect(spec: FigureSpec, caption: Caption, ident: str) -> PageFigure:
-    return page_figure(
-        draw(spec, ident=ident, title=caption.title, alt=caption.description), caption.text
-    )
-
-
-def _compared(section: ModelSection, feature: str, ident: str) -> PageFigure | None:
-    """Draw the curves of several methods in one figure; None if there is only one, which the page already shows."""
-    some = {
-        m: e
-        for m, e in report_text.curves_by_method(section, feature).items()
-        if np.isfinite(e.value).sum() > 1
-    }
-    if len(some) < 2:
-        return None
-    caption = report_text.comparison_caption(section, feature, list(some))
-    spec = compare.overlay_figure(list(some.values()), list(some), scale=section.scale)
-    return _effect(spec, caption, ident)
 
 
 def draw_overview(effects: Mapping[str, Effect], ident: str, scale: CurveScale) -> list[PageFigure]:
@@ -168,20 +167,33 @@ def variance_shares_figure(section: ModelSection, ident: str) -> PageFigure | No
 def variance_caption(shares: VarianceShares) -> str:
     """Return what the best functions of one, then of more features would explain, and how this is measured."""
     main, *parts, rest = shares.parts
-    said = [f"The best additive function of the features would explain {_explained(main.r2)}"]
-    for kind, what in (("regions", "groups of rows"), ("pairs", "pairs of features")):
-        last = next((p for p in reversed(parts) if p.kind == kind), None)
-        if last is not None:
-            said.append(f"with {what} {_explained(last.r2)}")
-    left = "; the rest needs more features together, or finer functions" if rest.share > 0 else ""
-    rows = counted(shares.rows_held_out, "row")
-    measured = f"Measured at {rows} that took no part in fitting; lines are 95\u202f% intervals."
-    label = f" {full_model_text(shares)} for the labels." if shares.has_labels else ""
-    return f"{', '.join(said)} of the variance of the prediction{left}. {measured}{label}"
+    return tell(
+        CAPTION["variance"],
+        main=_explained(main.r2),
+        **{part.kind: _explained(part.r2) for part in parts},  # the last one of a kind
+        left=rest.share > 0,
+        rows=shares.rows_held_out,
+        full=full_model_text(shares) if shares.has_labels else "",
+    )
 
 
 def _explained(share: float) -> str:
     return percent(share) if share > 0 else "nothing"
+
+
+def overview_caption(section: ModelSection) -> str:
+    """Return the caption of the RHALE of the most important features on shared scales."""
+    ranks = [r.feature for r in section.rhale.ranking()][:MANY]
+    methods, every = {section.rhale[f].spec.method for f in ranks}, len(ranks) == len(section.rhale)
+    return tell(
+        CAPTION["all"],
+        every=every,
+        most=None if every else len(ranks),
+        axis=section.axis,
+        method="ALE" if methods == {"ALE"} else "RHALE",
+        both=len(methods) > 1,
+        model=named(section.name),
+    )
 
 
 CURVE_WIDTH = 390.0
@@ -207,8 +219,7 @@ def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
     quality = section.quality
     if quality is None or quality.calibration is None:
         return None
-    name = quoted(quality.class_ or "")
-    caption = f"Calibration: the observed proportion of {name} against its predicted probability."
+    caption = tell(CAPTION["calibration"], name=named(quality.class_ or ""))
     return drawn_figure(overview.calibration_figure(quality.calibration), ident, caption)
 
 
@@ -231,16 +242,11 @@ class PngFigure:
 
     name: str
     png: bytes
-    width: int
-    height: int
-    alt: str
-    caption: str
 
 
 def rhale_png(section: ModelSection, feature: str) -> PngFigure:
     """Draw a feature's RHALE, with its ALE as a dotted curve if it differs; for a nominal feature, the ALE alone."""
     effect, ale = section.rhale[feature], section.ale[feature]
-    caption = report_text.rhale_caption(section, feature)
     spec = effect_figure(effect, EffectPlotOptions(scale=section.scale))
     if (
         not isinstance(effect.axis, LevelAxis)
@@ -254,32 +260,23 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
         main, *below = spec.stacks[0]
         main = replace(main, marks=(*main.marks, dotted))
         spec = replace(spec, stacks=((main, *below),))
-        note = " Dotted: ALE, from differences between quantiles, aligned to the same mean."
-        caption = Caption(caption.name, caption.alt, caption.text + note)
-    return _to_png(draw_matplotlib.draw(spec, TALL), caption)
+    return _to_png(draw_matplotlib.draw(spec, TALL), f"{feature} {effect.spec.method}")
 
 
 def pdp_png(section: ModelSection, feature: str) -> PngFigure:
     """Draw a feature's PDP with its individual curves."""
-    return _to_png(
-        section.pdp[feature].plot(size=FLAT, scale=section.scale),
-        report_text.pdp_caption(section, feature),
-    )
+    return _to_png(section.pdp[feature].plot(size=FLAT, scale=section.scale), f"{feature} PDP")
 
 
 def overview_png(section: ModelSection) -> PngFigure:
     """Draw all features by RHALE on shared scales."""
-    return _to_png(
-        draw_matplotlib.draw(
-            multiples.effects_figure(
-                section.rhale,
-                columns=min(len(section.rhale), 4),
-                options=EffectPlotOptions(curves=60, scale=section.scale),
-                page=None,
-            )
-        ),
-        report_text.overview_caption(section),
+    spec = multiples.effects_figure(
+        section.rhale,
+        columns=min(len(section.rhale), 4),
+        options=EffectPlotOptions(curves=60, scale=section.scale),
+        page=None,
     )
+    return _to_png(draw_matplotlib.draw(spec), "all features")
 
 
 def png_figures(section: ModelSection, feature: str | None) -> Iterator[PngFigure]:
@@ -298,7 +295,7 @@ def file_name(*parts: str) -> str:
     return "-".join(clean)
 
 
-def _to_png(figure: Figure, caption: Caption) -> PngFigure:
+def _to_png(figure: Figure, name: str) -> PngFigure:
     """Return a matplotlib figure as a PNG file with few colours."""
     from PIL import Image
 
@@ -309,4 +306,4 @@ def _to_png(figure: Figure, caption: Caption) -> PngFigure:
     small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
     png = io.BytesIO()
     small.save(png, format="png", optimize=True)
-    return PngFigure(caption.name, png.getvalue(), width, height, caption.alt, caption.text)
+    return PngFigure(name, png.getvalue())

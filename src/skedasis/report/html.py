@@ -292,7 +292,7 @@ def model_context(
         "where": report_figures.importance_figure(section, anchors, f"{ident}-places"),
         "arrows": any(regions_point(r) is not None for r in section.regions.values()),
         "all": report_figures.draw_overview(section.rhale, f"{ident}-all", section.scale),
-        "all_caption": report_text.overview_caption(section, report_figures.MANY).text,
+        "all_caption": report_figures.overview_caption(section),
         "ranking": ranking(section, anchors),
         "given": {row.id: row_sentence(row) for row in section.given_rows},
         "given_table": rows_table(section, content.features),

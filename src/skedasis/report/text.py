@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,17 +19,12 @@ from skedasis._numbers import (
 )
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
-from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.scales import position_texts
 from skedasis.report import categorical_text
-from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
 from skedasis.report.format import (
     NumberTable,
     feature_named,
-    listed,
-    listed_features,
-    named,
 )
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words, shape_of
@@ -283,135 +277,9 @@ def _slope(bins: BinStats, k: int) -> str:
     return f"{first} … {last}"
 
 
-# --------------------------------------------------------------------------------------- captions
-@dataclass(frozen=True)
-class Caption:
-    """The text of a figure."""
-
-    name: str
-    alt: str
-    text: str
-    title: str = ""
-
-    @property
-    def description(self) -> str:
-        """Return `alt` without the title."""
-        rest = self.alt.removeprefix(self.title).lstrip(" ,")
-        return rest[:1].upper() + rest[1:]
-
-
-def rhale_caption(section: ModelSection, feature: str) -> Caption:
-    """Return the caption of a feature's RHALE, or of a nominal feature's ALE."""
-    effect = section.rhale[feature]
-    method, title = effect.spec.method, _title(feature, effect)
-    where = f"in {counted(len(effect.bins) if isinstance(effect, BinnedEffect) else 0, 'bin')}"
-    text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
-    if isinstance(effect.axis, LevelAxis):
-        where = f"at {counted(len(effect.points), 'level')}"
-        text = (
-            f"{method} at each level: the average effect and how rows differ from it; "
-            "below, the differences between adjacent levels."
-        )
-    sentences = (
-        effect_sentence(effect),
-        heterogeneity_sentence(effect),
-        missing_sentence(effect),
-    )
-    alt = f"{_described(title, section, effect)}, {where}. {_join(sentences)}"
-    return Caption(f"{feature} {method}", alt, text, title)
-
-
-def comparison_caption(section: ModelSection, feature: str, methods: Sequence[str]) -> Caption:
-    """Return the caption of the curves of several methods in one figure."""
-    names = listed(list(methods))
-    curves = curves_by_method(section, feature)
-    title = _title(feature, *(curves[m] for m in methods))
-    alt = f"{_described(title, section, section.ale[feature])}, each minus its mean over the data."
-    ranges = {m: _range(e) for m, e in curves.items() if m in methods}
-    sizes = [f"{m} spans {number(size)}" for m, size in ranges.items() if np.isfinite(size)]
-    if sizes:
-        alt += f" {listed(sizes)}."
-    text = f"{names}: where they diverge, features depend on each other."
-    return Caption(f"{feature} methods", alt, text, title)
-
-
-def curves_by_method(section: ModelSection, feature: str) -> dict[str, Effect]:
-    """Return the effects of a feature to compare, by the name of the method."""
-    some = {"ALE": section.ale, "PDP": section.pdp, "M-plot": section.mplot}
-    return {method: effects[feature] for method, effects in some.items() if feature in effects}
-
-
-def _range(effect: Effect) -> float:
-    value = main_part(effect).effect.value
-    there = value[np.isfinite(value)]
-    return float(np.ptp(there)) if len(there) else float("nan")
-
-
-def pdp_caption(section: ModelSection, feature: str) -> Caption:
-    """Return the caption of a feature's PDP with its individual curves."""
-    effect = section.pdp[feature]
-    title = _title(feature, effect)
-    curves = 0 if effect.curves is None else len(effect.curves)
-    centred = effect.spec.center == "mean"
-    spread = number(float(np.nanmax(effect.heterogeneity)))
-    start = "around zero" if centred else "from a common start"
-    drawn = f", with {counted(curves, 'individual curve')} {start}" if curves else ""
-    alt = (
-        f"{_described(title, section, effect)}{drawn}. "
-        f"{effect_sentence(effect)} The rows’ curves, each minus its mean over the data, have a "
-        f"standard deviation of at most {spread}."
-    )
-    text = (
-        f"PDP with c-ICE: the average over all rows and the curves of {counted(curves, 'row')}."
-        if curves
-        else "PDP: the average over all rows."
-    )
-    if isinstance(effect.spec.parameters.get("grid"), Mapping):
-        text += f" They are computed at {counted(len(effect.axis), 'point')}."
-    if centred and curves:
-        text += " Each curve has mean zero over the levels."
-    elif isinstance(effect.axis, LevelAxis) and curves:
-        text += f" All curves are zero at {quoted(effect.axis.levels.labels[0])}."
-    return Caption(f"{feature} PDP", alt, text, title)
-
-
-def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
-    """Return the caption of the RHALE of all features, or of the most important ones, on shared scales."""
-    ranks = [r.feature for r in section.rhale.ranking()][:most]
-    methods = {section.rhale[f].spec.method for f in ranks}
-    what = "ALE" if methods == {"ALE"} else "RHALE"
-    by = f"{what}, ALE for features without an order" if len(methods) > 1 else what
-    alt = (
-        f"{counted(len(ranks), 'feature')}: effect on {section.axis} ({by}), {named(section.name)}, on shared "
-        f"scales, the most important first: {listed_features(ranks)}."
-    )
-    which = (
-        "Every feature"
-        if len(ranks) == len(section.rhale)
-        else f"The {len(ranks)} most important features"
-    )
-    text = f"{which}: effect on {section.axis} ({by}), {named(section.name)}."
-    return Caption("all features", alt, text)
-
-
 def unit_of(effect: Effect) -> str:
     """Return the feature's unit, or nothing."""
     return effect.about.feature.unit or ""
-
-
-def _title(feature: str, *effects: Effect) -> str:
-    """Return the title of the figure of a feature for use in a sentence."""
-    return str(replace(effect_title(*effects), subject=feature_named(feature)))
-
-
-def _described(title: str, section: ModelSection, effect: Effect) -> str:
-    """Return the title, the model and the unit, which alternative text says because it has no axes."""
-    unit = f", in {effect.about.unit}" if effect.about.unit else ""
-    return f"{title}, {named(section.name)}{unit}"
-
-
-def _join(sentences: Sequence[str]) -> str:
-    return " ".join(s for s in sentences if s)
 
 
 # ------------------------------------------------------------------------------------- regions

@@ -291,6 +291,34 @@ PRECISION = (
 )
 
 
+# --- the captions of a page -----------------------------------------------------------------------
+
+CAPTION: Mapping[str, str] = {
+    "slopes": "{method}: the average effect and how rows differ from it; below, the slopes in each bin.",
+    "levels": (
+        "{method} at each level: the average effect and how rows differ from it; below, the differences between "
+        "adjacent levels."
+    ),
+    "methods": "{methods:list}: where they diverge, features depend on each other.",
+    "pdp": (
+        "PDP{ice: with c-ICE|}: the average over all rows[ and the curves of {curves:#row}]."
+        "[ They are computed at {points:#point}.][{centred: Each curve has mean zero over the levels.|}]"
+        "[ All curves are zero at “{start}”.]"
+    ),
+    "all": (
+        "{every:Every feature|}[The {most} most important features]: effect on {axis} ({method}"
+        "{both:, ALE for features without an order|}), {model}."
+    ),
+    "variance": (
+        "The best additive function of the features would explain {main}[, with groups of rows {regions}]"
+        "[, with pairs of features {pairs}] of the variance of the prediction"
+        "{left:; the rest needs more features together, or finer functions|}. Measured at {rows:#row} that took no "
+        "part in fitting; lines are 95 % intervals.[ {full} for the labels.]"
+    ),
+    "calibration": "Calibration: the observed proportion of “{name}” against its predicted probability.",
+}
+
+
 # --- diagnosis ------------------------------------------------------------------------------------
 
 DIAGNOSIS = (
