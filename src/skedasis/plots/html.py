@@ -580,8 +580,7 @@ def _controls(by: RankedBy, items: int) -> Markup:
 
 def head(title: str, said: str) -> Markup:
     """Return the heading of a page; names in it may be written from right to left."""
-    inner = tag("h1", title), tag("p", said, class_="skd-lead")
-    return tag("header", *inner)
+    return tag("header", tag("h1", title), *([tag("p", said, class_="skd-lead")] if said else []))
 
 
 def explorable(

@@ -48,7 +48,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import CurveSet, FigureSpec
 from skedasis.results import keywords
-from skedasis.results.change import Change, Changes, rows_text
+from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -110,7 +110,8 @@ class DrawnKind(Generic[ResultT_contra]):
     figure : callable
         Returns the figure of a result; takes the options of `plot` and `explore` that are its own.
     lead : callable, optional
-        Returns the line below the title of a page; not of small figures that can be sorted, which have their own.
+        Returns the line below the title of a page, with numbers that the title does not have; not of small figures that
+        can be sorted, which have their own.
     on_page, in_notebook, on_axes : mapping
         Options of the figure on a page, where the user gives none; of the static one; and on axes of a user.
     colors_rows : bool
@@ -322,30 +323,10 @@ def _drawn_pairs(found: Surfaces[AnySurface]) -> str:
     return f"Surfaces of {counted(len(found), 'pair')}{left}. explore() shows values on hover."
 
 
-def _lead_of_pairs(found: Surfaces[AnySurface]) -> str:
-    quantity = next(iter(found.values())).about.quantity
-    return f"Surfaces of {counted(len(found), 'pair')} on {quantity}, strongest interaction first."
-
-
-def _lead_of_moves(found: Changes) -> str:
-    quantity = next(iter(found.values())).quantity
-    return f"Changes of {quantity} for {counted(len(found), 'named move')}."
-
-
 def _lead_of_models(found: MultiModelEffect) -> str:
     unit = f" {found.about.unit}" if found.about.unit else ""
     models = counted(len(found), "model")
     return f"Importance {number(found.importance)}{unit}, the mean over {models}."
-
-
-def _lead_of_diagnosis(found: Diagnosis) -> str:
-    features = counted(len(found), "feature")
-    return f"Effect of permuting each of {features} on the likelihood and on the entropy."
-
-
-def _lead_of_shares(found: VarianceShares) -> str:
-    rows = counted(found.rows_held_out, "held-out row")
-    return f"Parts of the variance of {found.quantity} at {rows}."
 
 
 # --- the kinds ------------------------------------------------------------------------------------
@@ -379,7 +360,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     Surface: DrawnKind[Surface](figure=_surface, lead=lead, note=partial(_with_hint, lead)),
     Surfaces: DrawnKind[Surfaces[AnySurface]](
         figure=_surfaces,
-        lead=_lead_of_pairs,
         on_page=_ALL,
         in_notebook=_FIRST,
         note=_drawn_pairs,
@@ -394,26 +374,13 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         in_notebook=_BARS,
         one_panel="Use features= with one name, or omit ax",
     ),
-    Diagnosis: DrawnKind[Diagnosis](
-        figure=diagnosis_figure, lead=_lead_of_diagnosis, table="Verdicts and numbers"
-    ),
-    VarianceShares: DrawnKind[VarianceShares](
-        figure=variance_shares_figure, lead=_lead_of_shares, as_output=_LEVEL
-    ),
-    Interactions: DrawnKind[Interactions](
-        figure=_interactions,
-        as_output={},
-        lead=lambda found: f"How strongly {counted(len(found), 'pair')} of features interact.",
-    ),
-    Change: DrawnKind[Change](
-        figure=change_figure,
-        as_output=_LEVEL,
-        lead=lambda found: f"Change of {found.quantity} if {found.text}, at {rows_text(found)}.",
-    ),
+    Diagnosis: DrawnKind[Diagnosis](figure=diagnosis_figure, table="Verdicts and numbers"),
+    VarianceShares: DrawnKind[VarianceShares](figure=variance_shares_figure, as_output=_LEVEL),
+    Interactions: DrawnKind[Interactions](figure=_interactions, as_output={}),
+    Change: DrawnKind[Change](figure=change_figure, as_output=_LEVEL),
     Changes: DrawnKind[Changes](
         figure=changes_figure,
         as_output=_LEVEL,
-        lead=_lead_of_moves,
         one_panel="Omit ax, or plot one of the changes",
         empty="No changes.",
     ),
@@ -428,7 +395,6 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     RegionsByFeature: DrawnKind[RegionsByFeature](
         figure=_regions_by_feature,
         as_output={"top": None},
-        lead=lambda _: "The heterogeneity of each effect, and what regions explain of it.",
         table="Ranking",
         parts=_parts_of_features,
     ),
@@ -458,13 +424,11 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     MultiModelRegions: DrawnKind[MultiModelRegions](
         figure=recurrence_figure,
         as_output={},
-        lead=lambda _: "How many models have their first split on which feature.",
         table="First splits",
         parts=_parts_of_models,
     ),
     MultiModelRegionsByFeature: DrawnKind[MultiModelRegionsByFeature](
         figure=recurrences_figure,
-        lead=lambda _: "For each feature, how many models have their first split on which feature.",
         on_page=_ALL,
         in_notebook=_FIRST,
         tiles=True,
