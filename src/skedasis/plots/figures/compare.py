@@ -25,12 +25,13 @@ from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.multiples import (
     PER_PAGE,
-    columns_for,
     features_text,
     headed,
     models_effects_figure,
+    named,
     on_shared_scales,
     page_of,
+    side_by_side,
 )
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -45,7 +46,6 @@ from skedasis.plots.marks import (
     Points,
     Rug,
     Segments,
-    Stack,
     Title,
     Tooltip,
     horizontal_line,
@@ -192,27 +192,13 @@ def _surfaces(surfaces: Sequence[Surface], labels: Sequence[str] | None) -> Figu
     scales = [surface_figure(s).panels[1].x for s in surfaces]
     limits = min(a.least for a in scales), max(a.most for a in scales)
     figures = [surface_figure(s, limits=limits) for s in surfaces]
-    mains = [f.main for f in figures]
-    x, y = ([p.x for p in mains], [p.y for p in mains])
-    stacks: list[Stack] = []
+    x, y = [f.main.x for f in figures], [f.main.y for f in figures]
+    each: list[FigureSpec] = []
     for name, figure in zip(names, figures, strict=True):
         main, *scale = figure.stacks[0]
-        main = replace(main, title=Title(name), x=_joint(main.x, x), y=_joint(main.y, y))
-        stacks.append((main, *scale))
-    title = surface_title(*surfaces)
-    alts = tuple(f"{name}: {f.alt}" for name, f in zip(names, figures, strict=True))
-    return replace(
-        figures[0],
-        stacks=tuple(stacks),
-        title=str(title),
-        alt=" ".join(alts),
-        columns=columns_for(len(surfaces)),
-        column_width=150.0,
-        small=len(surfaces) > 1,
-        heading=title,
-        stack_titles=names,
-        stack_alts=alts,
-    )
+        main = replace(main, x=_joint(main.x, x), y=_joint(main.y, y))
+        each.append(named(name, replace(figure, stacks=((main, *scale),))))
+    return side_by_side(each, surface_title(*surfaces), "surface", len(each), page=None)
 
 
 def _joint(axis: PlotAxis, axes: Sequence[PlotAxis]) -> PlotAxis:

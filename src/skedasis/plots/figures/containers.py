@@ -21,12 +21,11 @@ from skedasis.plots.figures.change import (
     means_figure,
 )
 from skedasis.plots.figures.compare import MOST, overlay_figure, overlays
-from skedasis.plots.figures.effect_parts import LONG
-from skedasis.plots.figures.multiples import PER_PAGE, columns_for, features_text, paged
+from skedasis.plots.figures.multiples import PER_PAGE, features_text, named, side_by_side
 from skedasis.plots.figures.regions import recurrence_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import TIMES, surface_title
-from skedasis.plots.marks import FigureSpec, Heat, Stack, Title
+from skedasis.plots.marks import FigureSpec, Heat, Title
 from skedasis.plots.scales import clean, distinct_names, shorten
 from skedasis.results.change import Change, Changes
 from skedasis.results.effect import Effect
@@ -43,48 +42,6 @@ if TYPE_CHECKING:
 
 
 Kind = TypeVar("Kind")
-
-
-# --- many figures side by side --------------------------------------------------------------------
-
-
-def side_by_side(
-    each: Sequence[tuple[str, FigureSpec]],
-    title: Title,
-    noun: str,
-    total: int,
-    *,
-    columns: int | None = None,
-    page: int | None = 1,
-) -> FigureSpec:
-    """Return one figure of at most 20 figures of one stack or more, each with a title."""
-    columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
-    shown, notes = paged(each, page, noun, total)
-    stacks: list[Stack] = []
-    titles: list[str] = []
-    alts: list[str] = []
-    for name, figure in shown:
-        heading = shorten(clean(name), LONG)
-        for i, (main, *below) in enumerate(figure.stacks):
-            own = Title(heading) if i == 0 else main.title
-            own = title if i == 0 and len(each) == 1 else own
-            stacks.append((replace(main, title=own), *below))
-            titles.append(str(own))
-        alts.append(f"{heading}: {figure.alt}")
-    return FigureSpec(
-        tuple(stacks),
-        str(title),
-        " ".join(alts),
-        columns=columns or columns_for(len(stacks)),
-        column_width=150.0 if columns is None else 0.0,
-        small=len(stacks) > 1,
-        heading=title if len(each) > 1 else Title(),
-        notes=tuple(notes),
-        order=tuple(dict.fromkeys(label for _, f in shown for label in f.order)),
-        stack_titles=tuple(titles),
-        stack_alts=tuple(alts) if len(stacks) == len(shown) else (),
-        noun=noun if len(stacks) == len(shown) else "panel",
-    )
 
 
 # --- surfaces -------------------------------------------------------------------------------------
@@ -106,10 +63,10 @@ def surfaces_figure(
     shown = [_one_surface(found[r.feature0, r.feature1]) for r in ranks]
     options = SurfacePlotOptions(density=False) if options is None else options
     limits = _shared_limits(shown, options) if limits is None else limits
-    each: list[tuple[str, FigureSpec]] = []
+    each: list[FigureSpec] = []
     for i, (rank, surface) in enumerate(zip(ranks, shown, strict=True)):
         name = f"{i + 1}. {rank.feature0}{TIMES}{rank.feature1}"
-        each.append((name, surface_figure(surface, options, limits=limits)))
+        each.append(named(name, surface_figure(surface, options, limits=limits)))
     title = surface_title(*shown, of=counted(len(shown), "pair") if len(shown) > 1 else "")
     return side_by_side(each, title, "pair", len(found), columns=columns, page=page)
 
@@ -153,7 +110,7 @@ def changes_figure(
     title = changes_title(list(shown.values()))
     if kind == "rows":
         each = [
-            (name, change_figure(c, kind="rows", confidence_level=level))
+            named(name, change_figure(c, kind="rows", confidence_level=level))
             for name, c in shown.items()
         ]
         return side_by_side(each, title, "named move", len(found), columns=columns, page=None)
@@ -240,7 +197,7 @@ def outputs_figure(
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
     }
     title = _shared_title({label: own[0][1] for label, own in figures.items()}, noun)
-    each = [one for own in figures.values() for one in own]
+    each = [named(*one) for own in figures.values() for one in own]
     lines = isinstance(first, Changes) or (isinstance(first, Change) and bool(first.rules))
     if columns is None and lines:  # one below the other, and wide: lines have long names
         figure = side_by_side(each, title, noun, len(found), columns=1, page=page)
@@ -376,10 +333,11 @@ def recurrences_figure(
     if not found:
         raise DataError("plot", "no feature", "at least one feature", "Explain some features")
     ranks = found.ranking()[:top]
+    figures = [recurrence_figure(found[rank.feature]) for rank in ranks]
     each = [
-        (f"{i + 1}. {rank.feature}", recurrence_figure(found[rank.feature]))
-        for i, rank in enumerate(ranks)
+        named(f"{i + 1}. {rank.feature}", figure)
+        for i, (rank, figure) in enumerate(zip(ranks, figures, strict=True))
     ]
-    titles = [figure.main.title for _, figure in each]
-    title = titles[0] if len(each) == 1 else replace(titles[0], subject=features_text(len(each)))
+    title = figures[0].main.title
+    title = title if len(each) == 1 else replace(title, subject=features_text(len(each)))
     return side_by_side(each, title, "feature", len(found), columns=columns, page=page)

@@ -26,7 +26,7 @@ from skedasis.plots.marks import (
     Title,
     legend_of,
 )
-from skedasis.plots.scales import shorten
+from skedasis.plots.scales import clean, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -233,26 +233,57 @@ def page_of(
     notes: Sequence[str] = (),
 ) -> FigureSpec:
     """Return one figure of at most `PER_PAGE` figures on shared scales."""
+    found = side_by_side(each, title, "feature", total, columns=columns, page=page, width=100.0)
+    names = ", ".join(shorten(main.x.name, 40) for main, *_ in found.stacks)
+    return replace(
+        found,
+        alt=f"{len(found.stacks)} {what}: {names}.",
+        shared=all(f.shared for f in each),
+        small=True,
+        notes=(*notes, *found.notes),
+    )
+
+
+def named(name: str, figure: FigureSpec) -> FigureSpec:
+    """Return a figure with a name as its title, and before its alternative text."""
+    heading = shorten(clean(name), LONG)
+    (main, *below), *others = figure.stacks
+    stacks = (replace(main, title=Title(heading)), *below), *others
+    return replace(figure, stacks=stacks, title=heading, alt=f"{heading}: {figure.alt}")
+
+
+def side_by_side(
+    each: Sequence[FigureSpec],
+    title: Title,
+    noun: str,
+    total: int,
+    *,
+    columns: int | None = None,
+    page: int | None = 1,
+    width: float = 150.0,
+) -> FigureSpec:
+    """Return one figure of at most `PER_PAGE` figures of one stack or more."""
     columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
-    width = 100.0 if columns is None else 0.0  # a given number of columns stays
-    shown, more = paged(each, page, "feature", total)
-    names = ", ".join(shorten(f.main.x.name, 40) for f in shown)
-    stacks = [f.stacks[0] for f in shown]
+    shown, notes = paged(each, page, noun, total)
+    stacks = [stack for f in shown for stack in f.stacks]
+    titles = [t for f in shown for t in (f.title, *(str(s[0].title) for s in f.stacks[1:]))]
     if len(each) == 1:
-        stacks = [(replace(stacks[0][0], title=title), *stacks[0][1:])]
+        (main, *below), *_ = stacks
+        stacks[0], titles[0] = (replace(main, title=title), *below), str(title)
+    alone, alts = len(stacks) == len(shown), tuple(f.alt for f in shown)
     return FigureSpec(
         tuple(stacks),
         str(title),
-        f"{len(shown)} {what}: {names}.",
-        stack_titles=tuple(f.title for f in shown),
-        stack_alts=tuple(f.alt for f in shown),
-        columns=columns or columns_for(len(shown)),
-        column_width=width,
-        shared=all(f.shared for f in shown),
-        small=True,
+        " ".join(alts),
+        columns=columns or columns_for(len(stacks)),
+        column_width=width if columns is None else 0.0,  # a given number of columns stays
+        small=len(stacks) > 1,
         heading=title if len(each) > 1 else Title(),
-        notes=(*notes, *more),
-        order=tuple(dict.fromkeys(label for f in each for label in f.order)),
+        notes=tuple(notes),
+        order=tuple(dict.fromkeys(label for f in shown for label in f.order)),
+        stack_titles=tuple(titles),
+        stack_alts=alts if alone else (),
+        noun=noun if alone else "panel",
     )
 
 
