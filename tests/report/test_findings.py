@@ -424,7 +424,7 @@ def test_headline_states_the_quality():
     r2 = 1 - np.mean((y - model.predict(X)) ** 2) / np.var(y)
     error = np.mean(np.abs(y - model.predict(X)))
     assert headline(section, rows=2000, features=2) == (
-        f"Explains price of a HistGradientBoostingRegressor: off by {error:.2g} EUR on average (R² {r2:.2f}), "
+        f"A HistGradientBoostingRegressor predicts price: off by {error:.2g} EUR on average (R² {r2:.2f}), "
         "on 2,000 rows with 2 features."
     )
     constant = DummyRegressor().fit(X, y)

@@ -240,7 +240,8 @@ def test_a_class_is_named_once_in_sentences_and_figures(X):
     (one,) = sections(sd.probability(model, "bad"), X, y=labels)
     mean = number(model.predict_proba(X)[:, list(model.classes_).index("bad")].mean())
     assert (
-        level(one) == f"The average probability of “bad”, {one.quantity} in the figures, is {mean}."
+        level(one)
+        == f"On average, the probability of “bad”, {one.quantity} in the figures, is {mean}."
     )
     assert findings(one)[0].text.startswith("x0: the probability of “bad” rises by ")
     # The share that is right is that of all classes, and so is what is predicted.

@@ -21,7 +21,6 @@ from skedasis.report.format import feature_named, listed_features, named
 from skedasis.report.quality import Quality
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.checks.check import Check
 from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_errors
 from skedasis.results.effect import BinnedEffect, Effect
 from skedasis.results.effect_words import MOSTLY, is_told
@@ -94,7 +93,7 @@ RULE_LENGTH, NAME_LENGTH = 70, 30
 TALL = 0.5
 """A second peak is mentioned if it is this fraction of the way from the lowest to the highest point."""
 
-POOR_R2, POOR_AUC = 0.3, 0.65
+POOR: Mapping[str, float] = {"R²": 0.3, "AUC": 0.65}
 """A model below is said to predict poorly."""
 
 SENTENCES = 5
@@ -137,14 +136,19 @@ def headline(section: ModelSection, *, rows: int, features: int, target: str = "
 def _of_target(section: ModelSection, target: str) -> tuple[str, dict[str, object]]:
     """Return what the model predicts by the name of the labels, or without one the quantity: a row of `HEADLINE`."""
     name = named(target, NAME_LENGTH) if target.strip() else ""
-    if name and section.quantity == "prediction":
-        return "target", {"target": name}
+    quality = section.quality
     if name and section.class_name:
-        quality = section.quality
         several = quality is not None and quality.kind != "regression" and "AUC" not in quality
         which = f"“{named(section.class_name, NAME_LENGTH)}”"
         # Of several classes, the quality is that of all.
         return "target" if several else "class", {"target": name, "which": which}
+    if (
+        section.quantity != "prediction"
+    ):  # the caller's name of what is predicted, or another quantity
+        predicts = quality is not None and quality.kind == "regression"
+        name = named(section.quantity, NAME_LENGTH) if predicts else ""
+    if name:
+        return "target", {"target": name}
     case = "entropy" if section.quantity == "entropy" else "quantity"
     return case, {"quantity": quantity_phrase(section)}
 
@@ -176,7 +180,7 @@ def quantity_phrase(section: ModelSection) -> str:
 # ------------------------------------------------------------------------------------ all findings
 def findings(section: ModelSection, *, first: int = SENTENCES) -> tuple[Sentence, ...]:
     """Return what there is to say about a model: `first` sentences that a reader should know first, then all others."""
-    sizes = _sizes(section)
+    sizes = moving(section)
     if not sizes:
         text = f"No feature changes {quantity_phrase(section)}: it is the same for all rows."
         return (Sentence("nothing", (), text),)
@@ -199,7 +203,7 @@ def first_findings(every: Sequence[Sentence]) -> list[Sentence]:
     return [one for one in every[:SENTENCES] if one.kind != "model"]
 
 
-def _sizes(section: ModelSection) -> dict[str, float]:
+def moving(section: ModelSection) -> dict[str, float]:
     """Return by how much each feature changes the quantity, largest first, without those that do not."""
     sizes = {name: effect_size(effect) for name, effect in section.rhale.items()}
     # The curves of a constant quantity are rounding errors relative to its values, which the bins of M-plots have.
@@ -942,17 +946,12 @@ def _model_findings(section: ModelSection) -> list[Sentence]:
 def _poor_model(section: ModelSection) -> list[Sentence]:
     """Return that the model predicts poorly."""
     quality = section.quality
-    if quality is None:
-        return []
-    poor = ""
-    if "R²" in quality and quality["R²"] < POOR_R2:
-        poor = f"R² {fraction(quality['R²'])}"
-    elif "AUC" in quality and quality["AUC"] < POOR_AUC:
-        poor = f"AUC {fraction(quality['AUC'])}"
-    if not poor:
-        return []
-    text = f"The model predicts poorly ({poor}), so its explanation says little about the data."
-    return [Sentence("caution", (), text)]
+    for name, least in POOR.items():
+        if quality is not None and name in quality and quality[name] < least:
+            poor = f"{name} {fraction(quality[name])}"
+            text = f"The model predicts poorly ({poor}), so its explanation says little about the data."
+            return [Sentence("caution", (), text)]
+    return []
 
 
 _WARNINGS = {
@@ -970,16 +969,9 @@ _WARNINGS = {
 
 def _warning_finding(section: ModelSection, found: Sequence[Sentence]) -> list[Sentence]:
     """Return the first warning on the most important feature."""
-    for finding in found[:1]:
-        feature = finding.features[0]
+    for feature in [finding.features[0] for finding in found[:1]]:
         for check in section.checks.get(feature, ()):
-            text = _warning_text(check)
-            if text:
-                return [
-                    Sentence("caution", (feature,), f"{feature_named(feature)}: caution, {text}.")
-                ]
+            if check.severity == "warning" and check.code in _WARNINGS:
+                text = f"{feature_named(feature)}: caution, {_WARNINGS[check.code]}."
+                return [Sentence("caution", (feature,), text)]
     return []
-
-
-def _warning_text(check: Check) -> str:
-    return _WARNINGS.get(check.code, "") if check.severity == "warning" else ""

@@ -9,15 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from skedasis._numbers import (
-    ROUNDING_NOISE,
-    counted,
-    number,
-    number_or_zero,
-    percent,
-    sentence,
-    with_minus,
-)
+from skedasis._numbers import counted, number, number_or_zero, percent, sentence, with_minus
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -34,6 +26,7 @@ from skedasis.report.findings import (
     findings,
     first_findings,
     headline,
+    moving,
     quality_text,
     quantity_phrase,
     regions_that_matter,
@@ -55,9 +48,7 @@ CURVES = 3
 
 def most_important(section: ModelSection, most: int = CURVES) -> list[str]:
     """Return the features that move the prediction most, on average or by group; those without a curve are left out."""
-    sizes = {f: effect_size(e) for f, e in section.rhale.items() if np.isfinite(e.value).sum() > 1}
-    least = ROUNDING_NOISE * max(sizes.values(), default=0.0)
-    return sorted((f for f, v in sizes.items() if v > least), key=lambda f: -sizes[f])[:most]
+    return [f for f in moving(section) if np.isfinite(section.rhale[f].value).sum() > 1][:most]
 
 
 def _drawn_features(section: ModelSection, said: Sequence[Sentence]) -> list[str]:
@@ -145,16 +136,15 @@ def _level(section: ModelSection) -> str:
     """Say what is predicted on average, and the scale of an entropy; the curves tell differences only."""
     if not math.isfinite(section.mean):
         return ""
-    unit = next(iter(section.rhale.values())).about.unit
+    mean, unit = number(section.mean), next(iter(section.rhale.values())).about.unit
     if section.of_classes is None or unit not in ENTROPY_UNITS:
-        name, axis = section.quantity, None
-        if section.class_name and name.startswith("P("):
-            name, axis = quantity_phrase(section).removeprefix("the "), name
-        return tell(AVERAGE[""], quantity=name, axis=axis, mean=number(section.mean))
+        default = section.class_name and section.quantity.startswith("P(")
+        axis = section.quantity if default else ""
+        return tell(AVERAGE[""], quantity=quantity_phrase(section), axis=axis, mean=mean)
     double = ENTROPY_UNITS[unit]  # log 2
     likely = 2.0 ** (section.mean / double)
     facts = {"unit": unit, "classes": section.of_classes, "likely": likely, "double": double}
-    return tell(AVERAGE["entropy"], mean=number(section.mean), **facts)
+    return tell(AVERAGE["entropy"], mean=mean, **facts)
 
 
 ENTROPY_UNITS = {"nats": math.log(2.0), "bits": 1.0}
@@ -192,7 +182,7 @@ AFFECTED = 20
 ALIKE = 0.05
 """Difference of fractions below which models are said to be alike."""
 
-IMPORTANCE = "Importance says how much the average curve changes over the rows (standard deviation)"
+IMPORTANCE = "Importance: how far the average curve moves rows (standard deviation)"
 """What the numbers below the curves of several models mean."""
 
 BAND = "Bands: how precisely a curve is known (95 % interval)"
@@ -203,25 +193,23 @@ BANDS = f"{BAND}, and how far single rows lie from it (spread between rows, one 
 def _note(section: ModelSection, features: Sequence[str]) -> str:
     """Return what the numbers below the curves, their zero and their bands mean."""
     said: list[str] = []
-    groups = [regions_that_matter(section, f) is not None for f in features]
+    single = [section.rhale[f] for f in features if regions_that_matter(section, f) is None]
     if section.scale == "difference":
         at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
         said.append(f"The line at 0 stands for the average{at}")
-    if any(groups):
-        said.append(HEIGHTS[section.scale])
-    said += [BAND if all(groups) else BANDS, "Strokes on the axis: values of rows"]
-    return f"{'. '.join([*said, TYPICAL_MEANS])}."
+    if len(single) < len(features):
+        said.append(HEIGHTS)
+    spread = any(e.heterogeneity_score > 0 for e in single)
+    said += [BANDS if spread else BAND, "Strokes on the axis: values of rows", MEANING]
+    return f"{'. '.join(said)}."
 
 
-HEIGHTS: Mapping[CurveScale, str] = {
-    "prediction": "Compare the shapes of groups, not their heights: each lies at the average of its own rows",
-    "difference": "Compare the shapes of groups, not their heights: each is around the average of its own rows",
-}
+HEIGHTS = (
+    "Compare the shapes of groups, not their heights: each is around the average of its own rows"
+)
 """What the height of the curve of a group of rows is."""
 
-TYPICAL_MEANS = (
-    "Typical effect: how far the feature moves rows from the average (standard deviation)"
-)
+MEANING = "Typical effect: how far the feature moves rows from the average (standard deviation)"
 """What the number below a curve means."""
 
 
@@ -308,7 +296,7 @@ def models_first_screen(
 ) -> Context:
     """Return the first screen about several models: their curves on the same axes."""
     sections = together.sections
-    order = _order(sections, content.features)
+    order, what = _order(sections, content.features), quantity_phrase(sections[0])
     curves = [
         models_figure(together, f, f"{ident}-curve-{k}") for k, f in enumerate(order[:CURVES], 1)
     ]
@@ -326,7 +314,7 @@ def models_first_screen(
     return {
         "shown": together.shown,
         "name": "",
-        "headline": f"{len(sections)} models of {quantity_phrase(sections[0])}, on the same {content.rows:,} rows.",
+        "headline": f"{what[:1].upper()}{what[1:]} in {len(sections)} models, on the same {content.rows:,} rows.",
         "remark": TRAINED if any(s.quality is not None for s in sections) else "",
         "cohorts": [],
         "models": lines,
@@ -381,16 +369,13 @@ def models_findings(together: Together, features: Sequence[str]) -> list[Sentenc
     names = {s.name: name for s, name in zip(sections, together.names, strict=True)}
     order = _order(sections, features)
     if not order:
-        return [
-            Sentence("nothing", (), "No feature changes the prediction of any of these models.")
-        ]
+        text = "No feature changes the prediction of any of these models."
+        return [Sentence("nothing", (), text)]
     firsts = {
-        names[s.name]: max(_shares(s), key=lambda f, s=s: effect_size(s.rhale[f])) for s in sections
+        names[s.name]: max(s.rhale, key=lambda f, s=s: effect_size(s.rhale[f])) for s in sections
     }
-    found = [_first(firsts, len(sections))]
-    found += _most_different(sections, order, names)
-    found += _most_heterogeneous(sections, names)
-    return found
+    found = [_first(firsts, len(sections)), *_most_different(sections, order, names)]
+    return [*found, *_most_heterogeneous(sections, names)]
 
 
 def _first(firsts: Mapping[str, str], models: int) -> Sentence:
@@ -399,13 +384,10 @@ def _first(firsts: Mapping[str, str], models: int) -> Sentence:
     if len(names) == 1:
         every = "Both" if models == 2 else f"All {models}"
         return Sentence("feature", (), f"{every} models depend most on {feature_named(names[0])}.")
-    parts = [
-        f"{listed([m for m, f in firsts.items() if f == name])} on {feature_named(name)}"
-        for name in names
-    ]
-    return Sentence(
-        "feature", tuple(names), f"They depend most on different features: {listed(parts)}."
-    )
+    of = [listed([m for m, f in firsts.items() if f == name]) for name in names]
+    parts = [f"{some} on {feature_named(f)}" for some, f in zip(of, names, strict=True)]
+    text = f"They depend most on different features: {listed(parts)}."
+    return Sentence("feature", tuple(names), text)
 
 
 def _most_different(
@@ -420,9 +402,8 @@ def _most_different(
 
     feature = max(order, key=spread)
     if spread(feature) < 0.05 * largest:
-        return [
-            Sentence("models", (), "The average curves of the features are about as large in each.")
-        ]
+        text = "The average curves of the features are about as large in each."
+        return [Sentence("models", (), text)]
     ranked = sorted(sections, key=lambda s: -s.rhale[feature].importance)
     high, low = (
         number_or_zero(s.rhale[feature].importance, largest) for s in (ranked[0], ranked[-1])
@@ -447,20 +428,13 @@ def _most_heterogeneous(
         shares[names[section.name]] = float(np.sum(np.square(scores)) / np.sum(np.square(sizes)))
     high, low = max(shares, key=lambda n: shares[n]), min(shares, key=lambda n: shares[n])
     if shares[high] < 0.02:
-        return [
-            Sentence(
-                "models",
-                (),
-                "In each of them, the effect of every feature is nearly the same for all rows.",
-            )
-        ]
-    if shares[high] - shares[low] < ALIKE:
-        return [
-            Sentence("models", (), "Effects differ between rows about as much in each of them.")
-        ]
-    more, most = ("more", "than") if len(shares) == 2 else ("most", "and least")
-    text = (
-        f"Effects differ {more} between rows in {named(high)} {most} in {named(low)}: heterogeneity makes "
-        f"{percent(shares[high])} and {percent(shares[low])} of what features change."
-    )
+        text = "In each of them, the effect of every feature is nearly the same for all rows."
+    elif shares[high] - shares[low] < ALIKE:
+        text = "Effects differ between rows about as much in each of them."
+    else:
+        more, most = ("more", "than") if len(shares) == 2 else ("most", "and least")
+        text = (
+            f"Effects differ {more} between rows in {named(high)} {most} in {named(low)}: such differences make "
+            f"{percent(shares[high])} and {percent(shares[low])} of what features change."
+        )
     return [Sentence("models", (), text)]

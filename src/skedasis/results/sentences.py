@@ -175,7 +175,7 @@ QUALITY_UNKNOWN = "{labels:No labels: how|How} well it predicts is not known."
 
 
 AVERAGE: Mapping[str, str] = {
-    "": "The average {quantity}[, {axis} in the figures,] is {mean}.",
+    "": "On average, {quantity}[, {axis} in the figures,] is {mean}.",
     "entropy": (
         "Uncertainty here is entropy, in {unit}: on average {mean}, as if {classes:|all values in a range of }"
         "{likely:size} {classes:classes |}were equally likely; {double:size} more is "
