@@ -55,7 +55,7 @@ BUDGETS: dict[str, Budget] = {
     "plots": Budget(getattr=1),
     "quantities": Budget(any=14, getattr=14, lazy=13),
     "report": Budget(any=5, getattr=5, lazy=4),
-    "results": Budget(any=70, getattr=10, lazy=1),
+    "results": Budget(any=59, getattr=10, lazy=1),
     "skedasis": Budget(any=1, getattr=1, lazy=1),
     "stream": Budget(any=11, lazy=6),
     "trees": Budget(any=18, getattr=10, lazy=1),

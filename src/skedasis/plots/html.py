@@ -29,14 +29,14 @@ from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
-from skedasis.results.containers import OutputResult, TableColumn
+from skedasis.results.containers import OutputResult
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking, bins_table
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
-from skedasis.results.export import Tabulated
+from skedasis.results.export import TableColumn, Tabulated
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import DEPENDS, SHARES, Interactions

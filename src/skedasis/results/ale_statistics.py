@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import listed_methods
-from skedasis.results import json_keys, operations
+from skedasis.results import json_keys
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
 from skedasis.results.described import Keys, listed, object_of
@@ -164,9 +164,8 @@ class Statistics(SavedResult):
     def __repr__(self) -> str:
         return as_text(self)
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the statistics as a data frame with one row per feature."""
-        return operations.to_data_frame(columns(self), backend or self.library)
+    def _columns(self) -> Content:
+        return {**columns(self)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from skedasis._arguments import check_option
 from skedasis._calls import checked_call
 from skedasis._numbers import counted, percent, with_minus
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import json_keys, operations
-from skedasis.results.containers import ResultMapping, TableColumns
+from skedasis.results.containers import ResultMapping
 from skedasis.results.described import (
     Documented,
     Keys,
@@ -30,13 +29,13 @@ from skedasis.results.described import (
 from skedasis.results.display import (
     Ranking,
     RankLine,
-    SavedResult,
+    ResultWithTables,
     align_columns,
     called_text,
     sample_text,
 )
 from skedasis.results.documents import feature_document
-from skedasis.results.export import Content, ExportOptions
+from skedasis.results.export import Content, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
@@ -210,7 +209,7 @@ class ChangeRank(RankLine):
 
 
 @dataclass(frozen=True, eq=False)
-class Change(SavedResult):
+class Change(ResultWithTables[ChangeTable]):
     """What happens to a quantity if features of every row move. Computed by `skedasis.what_if`.
 
     Notes
@@ -230,6 +229,12 @@ class Change(SavedResult):
     >>> bool(low < 1 < high)
     True
     """
+
+    frames = (
+        "summary: one row in all",
+        "regions: one row per region, with the columns of `ChangeRegion`, if there are regions",
+        "rows: one row per kept row, if rows are kept",
+    )
 
     moved: tuple[MovedFeature, ...]
     """The moved features."""
@@ -610,26 +615,7 @@ class Change(SavedResult):
         """
         return operations.check_change(self)
 
-    def to_frame(self, backend: str | None = None, *, of: ChangeTable = "summary") -> Any:
-        """Return a tidy data frame.
-
-        Parameters
-        ----------
-        of : {"summary", "regions", "rows"}
-            One row in all; one row per region, with the columns of `ChangeRegion`; or one row per kept row.
-
-        Raises
-        ------
-        DataError
-            For another `of`.
-        UnsupportedError
-            For "regions" without regions; for "rows" if none are kept.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.library)
-
-    def table(self, of: str = "summary") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        check_option("to_frame(of)", of, ("summary", "regions", "rows"), "Use one of these")
+    def _table(self, of: str) -> TableColumns:
         if of == "rows":
             return self._row_columns()
         if of == "regions":

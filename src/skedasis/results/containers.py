@@ -13,7 +13,6 @@ from typing import (
     ClassVar,
     Generic,
     Protocol,
-    TypeAlias,
     TypeVar,
     dataclass_transform,
     overload,
@@ -26,15 +25,19 @@ from skedasis._arguments import check_option, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
 from skedasis._numbers import counted
-from skedasis._types import Values
 from skedasis.data.factorize import equality_key
 from skedasis.data.features import Feature, find_feature, first_names, label_position
-from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, nearest
 from skedasis.results import json_keys, operations
 from skedasis.results.described import Keys, columns_of
 from skedasis.results.display import Ranking, RankLine, SavedResult
-from skedasis.results.export import Content, ExportOptions
+from skedasis.results.export import (
+    Content,
+    Exportable,
+    ExportOptions,
+    TableColumn,
+    TableColumns,
+)
 from skedasis.results.provenance import Provenance, as_provenance, no_provenance
 from skedasis.results.signatures import with_choices
 
@@ -43,10 +46,6 @@ if TYPE_CHECKING:
 
     from skedasis.results.checks.check import Check, Checks
     from skedasis.results.effect import About
-
-TableColumn: TypeAlias = Values | Sequence[object] | TimePoints
-TableColumns: TypeAlias = dict[str, TableColumn]
-"""A table as columns, which `to_frame` converts."""
 
 
 @runtime_checkable
@@ -435,7 +434,11 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
         >>> es.to_frame("pandas")[["feature", "x"]].shape
         (6, 2)
         """
-        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+        return operations.to_data_frame(self.table(of), backend or self._library())
+
+    def _library(self) -> str | None:
+        first = next(iter(self.members.values()), None)
+        return first._library() if isinstance(first, Exportable) else None  # noqa: SLF001
 
     def table(self, of: str | None = None) -> TableColumns:
         """Return the columns of `to_frame`."""
@@ -570,34 +573,6 @@ def explained_name(features: Sequence[Feature], wanted: object) -> str:
 
 
 # --- tables ---------------------------------------------------------------------------------------
-
-
-@runtime_checkable
-class _HasLibrary(Protocol):
-    """A result that states the data frame library of X."""
-
-    @property
-    def library(self) -> str | None: ...
-
-
-@runtime_checkable
-class _HasAbout(Protocol):
-    """A result whose description states the data frame library of X."""
-
-    @property
-    def about(self) -> _HasLibrary:
-        """Return the description."""
-        ...
-
-
-def frame_library(result: object) -> str | None:
-    """Return the data frame library of the rows that a result is of."""
-    if isinstance(result, ResultMapping):
-        first = next(iter(result.members.values()), None)
-        return None if first is None else frame_library(first)
-    if isinstance(result, _HasLibrary):
-        return result.library
-    return result.about.library if isinstance(result, _HasAbout) else None
 
 
 def key_column(keys: Iterable[object], sizes: Sequence[int] | None = None) -> list[object]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Any, Literal, TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from skedasis._escaping import one_line
 from skedasis._numbers import counted, p_value, with_minus
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results import operations
 from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import SavedResult, align_columns
 from skedasis.stats.resampling import t_interval
@@ -136,10 +135,6 @@ class Contrast(SavedResult):
 
     def __repr__(self) -> str:
         return f"<Contrast: {str(self).splitlines()[0]}>"
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the contrast as a data frame with one row; see `Contrasts.to_frame`."""
-        return Contrasts((self,)).to_frame(backend)
 
     def table(self) -> Columns:
         """Return the columns of `to_frame`."""
@@ -311,18 +306,8 @@ class Contrasts(SavedResult, Sequence[Contrast]):
         names = ", ".join(dict.fromkeys(c.feature for c in self.items))
         return f"<Contrasts: {counted(len(self), 'contrast')} of {names or 'no features'}>"
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return the contrasts as a data frame with one row each.
-
-        Returns
-        -------
-        data frame
-            Columns "feature", "quantity", "rule" (of regions only), "a", "b", "value", "std_error", "df", "lower",
-            "upper", "p_value", "confidence_level", "method", "rows" and "exact". "a" and "b" are numbers if all
-            are, otherwise text.
-        """
-        library = self.items[0].library if self.items else None
-        return operations.to_data_frame(self.table(), backend or library)
+    def _library(self) -> str | None:
+        return self.items[0].library if self.items else None
 
     def table(self) -> Columns:
         """Return the columns of `to_frame`."""

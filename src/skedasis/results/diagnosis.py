@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
@@ -159,16 +159,8 @@ class Diagnosis(SavedResult):
         """Return the features, ordered by decreasing Likelihood-PFI."""
         return tuple(self[r.feature] for r in self.likelihood.ranking())
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a tidy data frame with one row per feature, in X's order.
-
-        Returns
-        -------
-        data frame
-            Columns ``feature``, ``likelihood`` and ``entropy`` with their intervals, ``r2_others``,
-            ``r2_with_target``, ``partners``, ``verdict``, ``text`` and ``next``.
-        """
-        return operations.to_data_frame(self.table(), backend or self.likelihood.library)
+    def _library(self) -> str | None:
+        return self.likelihood.library
 
     def table(self) -> dict[str, Sequence[object] | Floats]:
         """Return the columns of `to_frame`."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
+    Any,
     ClassVar,
+    Generic,
     Protocol,
     SupportsIndex,
     TypeVar,
@@ -18,6 +21,7 @@ from typing import (
 
 import numpy as np
 
+from skedasis._arguments import check_option
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed, one_line
 from skedasis._numbers import counted
@@ -25,8 +29,9 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
 from skedasis.results.described import Content, Documented, Keys, columns_of, listed
-from skedasis.results.export import Exportable, ExportOptions
+from skedasis.results.export import Exportable, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
+from skedasis.results.signatures import with_choices
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -324,6 +329,50 @@ class SavedResult(Immutable, Exportable, DisplayMixin):
     def save(self, path: str | Path) -> None:
         """Save the result to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
         operations.save(self, path)
+
+
+TableT = TypeVar("TableT", bound=str)
+
+
+class ResultWithTables(SavedResult, Generic[TableT]):
+    """A result whose `to_frame` returns one of several tables."""
+
+    __slots__ = ()
+
+    frames: ClassVar[tuple[str, ...]] = ()
+    """The tables, the default first: "name: what it has a row for"."""
+
+    def __init_subclass__(cls) -> None:
+        """Name the tables in the signature and the docstring."""
+        super().__init_subclass__()
+        if "frames" in vars(cls):
+            cls.to_frame = with_choices(cls.to_frame, cls, "of", cls.frames)
+
+    def to_frame(self, backend: str | None = None, *, of: TableT | None = None) -> Any:
+        """Return the numbers as a tidy data frame.
+
+        Parameters
+        ----------
+        of : str, optional
+
+        Raises
+        ------
+        DataError
+            For another `of`.
+        UnsupportedError
+            If the result does not have this table.
+        """
+        return operations.to_data_frame({**self.table(of)}, backend or self._library())
+
+    def table(self, of: str | None = None) -> TableColumns:
+        """Return the columns of `to_frame`."""
+        names = [text.partition(":")[0] for text in self.frames]
+        of = names[0] if of is None else of
+        check_option("to_frame(of)", of, names, "Pass one of these")
+        return self._table(of)
+
+    @abstractmethod
+    def _table(self, of: str) -> TableColumns: ...
 
 
 class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):

@@ -26,10 +26,16 @@ from skedasis.results.axis import (
     NumericAxis,
     TimedAxis,
 )
-from skedasis.results.containers import TableColumns
+from skedasis.results.containers import FeatureResult
 from skedasis.results.described import Documented, Keys
-from skedasis.results.display import DisplayMixin, SavedResult, bins_text, outside_text, sample_text
-from skedasis.results.export import Content, ExportOptions
+from skedasis.results.display import (
+    DisplayMixin,
+    ResultWithTables,
+    bins_text,
+    outside_text,
+    sample_text,
+)
+from skedasis.results.export import Content, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
@@ -433,8 +439,53 @@ def format_values(values: Sequence[object]) -> str:
 # --- the effect -----------------------------------------------------------------------------------
 
 
+class OfFeature:
+    """A result of one feature."""
+
+    __slots__ = ()
+
+    @property
+    def feature(self: FeatureResult) -> str:
+        """Return the name of the feature."""
+        return self.about.feature.name
+
+    @property
+    def feature_title(self: FeatureResult) -> str:
+        """Return the feature's text for people: its label if it has one, else its name."""
+        return self.about.feature.title
+
+
+class OnAxis:
+    """A curve at the points of an axis."""
+
+    __slots__ = ()
+    axis: Axis
+
+    @property
+    def x(self) -> NDArray[Any]:
+        """Return the points at which `value` is given, in the feature's own type: numbers, times or levels."""
+        return self.axis.x
+
+    @property
+    def points(self) -> NDArray[Any]:
+        """Return the points as floats, for times as days; for a categorical feature, the levels."""
+        return self.axis.x if isinstance(self.axis, LevelAxis) else self.axis.coordinates
+
+    @property
+    def levels(self) -> LevelStats | None:
+        """Return the levels of a categorical feature; None for a numeric feature."""
+        return self.axis.levels if isinstance(self.axis, LevelAxis) else None
+
+    @property
+    def time(self) -> TimeAxis | None:
+        """Return the axis that converts days to times; None for numbers and levels."""
+        return self.axis.time if isinstance(self.axis, TimedAxis) else None
+
+
 @dataclass(frozen=True, eq=False)
-class Effect(SavedResult):
+class Effect(
+    ResultWithTables[Literal["effect", "bins", "spread", "curves", "missing"]], OnAxis, OfFeature
+):
     """The effect of one feature on a quantity.
 
     Notes
@@ -444,6 +495,13 @@ class Effect(SavedResult):
     """
 
     prints_ranking = True
+    frames = (
+        "effect: one row per point of `x`",
+        "bins: one row per bin, if it has bins",
+        "spread: one row per cell of the spread",
+        "curves: one row per point of each curve of a row, if it keeps them",
+        "missing: one row for the missing values, if the model accepts them",
+    )
 
     axis: Axis
     """The points, as an object that knows the kind of the feature."""
@@ -498,26 +556,6 @@ class Effect(SavedResult):
             object.__setattr__(self, "spread", self.spread.on(self.axis))
 
     @property
-    def x(self) -> NDArray[Any]:
-        """Return the points at which `value` is given, in the feature's own type: numbers, times or levels."""
-        return self.axis.x
-
-    @property
-    def points(self) -> NDArray[Any]:
-        """Return the points as floats, for times as days; for a categorical feature, the levels."""
-        return self.axis.x if isinstance(self.axis, LevelAxis) else self.axis.coordinates
-
-    @property
-    def levels(self) -> LevelStats | None:
-        """Return the levels of a categorical feature; None for a numeric feature."""
-        return self.axis.levels if isinstance(self.axis, LevelAxis) else None
-
-    @property
-    def time(self) -> TimeAxis | None:
-        """Return the axis that converts days to times; None for numbers and levels."""
-        return self.axis.time if isinstance(self.axis, TimedAxis) else None
-
-    @property
     def n_parts(self) -> int:
         """Return the number of bins; without bins, of points of the grid; for a categorical feature, of levels."""
         return len(self.axis)
@@ -526,16 +564,6 @@ class Effect(SavedResult):
     def part_noun(self) -> str:
         """Return what `n_parts` counts: "bin", "point" or "level"."""
         return self.axis.noun
-
-    @property
-    def feature(self) -> str:
-        """Return the feature name."""
-        return self.about.feature.name
-
-    @property
-    def feature_title(self) -> str:
-        """Return the feature's text for people: its label if it has one, else its name."""
-        return self.about.feature.title
 
     @property
     def rule(self) -> str:
@@ -747,15 +775,10 @@ class Effect(SavedResult):
         the model, are not included. `skedasis.results.intervals.analytic` describes the computation. No model row.
         """
         asked = operations.IntervalOptions(
-            confidence_level,
-            method,
-            of,
-            simultaneous,
-            bins,
-            replicates,
-            random_state,
-            n_jobs,
-            source,
+            *(confidence_level, method, replicates, random_state, n_jobs, source),
+            simultaneous=simultaneous,
+            of=of,
+            bins=bins,
         )
         return operations.interval(self, asked)
 
@@ -994,29 +1017,7 @@ class Effect(SavedResult):
         """
         return operations.elevated_regions(self, confidence_level)
 
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["effect", "bins", "spread", "curves", "missing"] = "effect",
-    ) -> Any:
-        """Return the numbers as a data frame.
-
-        Parameters
-        ----------
-        of : {"effect", "bins", "spread", "curves", "missing"}
-            One row per point of `x`, per bin, per cell of the spread, or per point of each curve of a row; or one
-            row for the missing values.
-
-        Raises
-        ------
-        UnsupportedError
-            If the effect has no bins, curves or missing values.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.about.library)
-
-    def table(self, of: str = "effect") -> TableColumns:
-        """Return the columns of `to_frame`."""
+    def _table(self, of: str) -> TableColumns:
         return operations.effect_table(self, of)
 
     def _document(self, options: ExportOptions) -> Content:

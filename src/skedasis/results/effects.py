@@ -18,7 +18,7 @@ from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import UnsupportedError
 from skedasis.registry import listed_methods
 from skedasis.results import operations
-from skedasis.results.containers import FeatureMapping, TableColumns
+from skedasis.results.containers import FeatureMapping
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
@@ -30,6 +30,7 @@ from skedasis.results.display import (
     sample_text,
 )
 from skedasis.results.effect import Effect
+from skedasis.results.export import TableColumns
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.depends_on import DependsOn
 from skedasis.stats.random import RandomState

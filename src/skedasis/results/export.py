@@ -33,6 +33,9 @@ SCHEMA = 2
 
 Object: TypeAlias = dict[str, JsonValue]
 """An object of JSON."""
+TableColumn: TypeAlias = Values | Sequence[object] | TimePoints
+TableColumns: TypeAlias = dict[str, TableColumn]
+"""A table as columns, which `to_frame` converts."""
 
 
 # --- text, numbers and files ----------------------------------------------------------------------
@@ -138,10 +141,24 @@ class ExportOptions:
 
 
 @runtime_checkable
+class _HasLibrary(Protocol):
+    """A result, or its description, that states the data frame library of X."""
+
+    @property
+    def library(self) -> str | None: ...
+
+
+@runtime_checkable
+class _HasAbout(Protocol):
+    @property
+    def about(self) -> object: ...
+
+
+@runtime_checkable
 class Tabulated(Protocol):
     """A result with a table of its own."""
 
-    def table(self) -> Mapping[str, Values | Sequence[object] | TimePoints]:
+    def table(self) -> Mapping[str, TableColumn]:
         """Return the columns of `to_frame`."""
         ...
 
@@ -247,6 +264,7 @@ class Exportable(Printed, Documented):
             write_text(file, text, "to_json(path)")
         return text
 
+    @checked_call
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the numbers as a tidy data frame.
 
@@ -261,7 +279,12 @@ class Exportable(Printed, Documented):
             If no data frame library is installed.
         """
         table = self.table() if isinstance(self, Tabulated) else self._columns()
-        return operations.to_data_frame({**table}, backend)
+        return operations.to_data_frame({**table}, backend or self._library())
+
+    def _library(self) -> str | None:
+        """Return the data frame library of the rows that the result is of."""
+        of = self.about if isinstance(self, _HasAbout) else self
+        return of.library if isinstance(of, _HasLibrary) else None
 
     def _document(self, options: ExportOptions) -> Content:
         """Return the content for `to_dict`."""

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import UnsupportedError, nearest
 from skedasis.registry import listed_methods
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
-from skedasis.results.containers import TableColumn, TableColumns
 from skedasis.results.effect import BinStats, Effect
+from skedasis.results.export import TableColumn, TableColumns
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 
 FrameColumns = dict[str, Any]
@@ -35,13 +34,9 @@ _VALUE_FIELDS = ("value", "heterogeneity", "std_error")
 
 # --- tables of single effects ---------------------------------------------------------------------
 
-_TABLES = ("effect", "bins", "spread", "curves", "missing")
-"""The tables of an effect."""
-
 
 def effect_table(effect: Effect, of: str) -> FrameColumns:
     """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns."""
-    check_option("to_frame(of)", of, _TABLES, "Pass one of these")
     if of == "effect":
         return _with_feature(effect, _points(effect))
     if of == "bins" and effect.bins is not None:
@@ -227,7 +222,6 @@ def _axis_columns(tables: Sequence[TableColumns], axis: str) -> list[TableColumn
 
 def surface_table(surface: Surface, of: str) -> FrameColumns:
     """Return the points or the cells of a surface as columns."""
-    check_option("to_frame(of)", of, ("effect", "cells"), "Pass one of these")
     nodes = [
         np.array(s.levels.labels, dtype=object)
         if isinstance(s, LevelPairAxis)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from skedasis.results.described import Keys, columns_of, content_of, described, 
 from skedasis.results.display import (
     Ranking,
     RankLine,
-    SavedResult,
+    ResultWithTables,
     importance_table,
     no_interval_error,
 )
-from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.export import Content, Exportable, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
@@ -115,7 +115,7 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
     def _columns(self) -> Content:
         return {**self.table()}
 
-    def table(self) -> dict[str, Sequence[object] | Floats | Ints]:
+    def table(self) -> TableColumns:
         """Return the columns of `to_frame`: one row per feature and row of X."""
         rows = len(self)
         return {
@@ -127,7 +127,7 @@ class LocalImportance(NearestAttribute, Immutable, Exportable):
 
 
 @dataclass(frozen=True, eq=False)
-class Importance(SavedResult):
+class Importance(ResultWithTables[Literal["importance", "values", "local"]]):
     """Permutation importance of features for a quantity.
 
     It estimates ``E q(X', X_c, Y) - E q(X, Y)``, where X' is an independent copy of the feature X_s, and the other
@@ -154,6 +154,11 @@ class Importance(SavedResult):
     exported = (
         *("features", "quantity", "unit", "method", "metric", "baseline", "rows"),
         "is_exact as all_pairs",
+    )
+    frames = (
+        "importance: one row per feature, in X's order",
+        "values: one row per feature and repeat",
+        "local: one row per feature and kept row, if rows are kept",
     )
     features: tuple[str, ...]
     """Feature names in X's order; for groups of features, the names of the groups."""
@@ -314,28 +319,7 @@ class Importance(SavedResult):
             for f, *numbers in zip(self.features, *columns, strict=True)
         ]
 
-    def to_frame(
-        self,
-        backend: str | None = None,
-        *,
-        of: Literal["importance", "values", "local"] = "importance",
-    ) -> Any:
-        """Return the importances as a tidy data frame.
-
-        Parameters
-        ----------
-        of : {"importance", "values", "local"}
-            One row per feature, in X's order; per feature and repeat; or per feature and kept row.
-
-        Raises
-        ------
-        UnsupportedError
-            For "local", if no rows are kept.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.library)
-
-    def table(self, of: str = "importance") -> dict[str, Sequence[object] | Floats | Ints]:
-        """Return the columns of `to_frame`."""
+    def _table(self, of: str) -> TableColumns:
         names = np.array(self.features, dtype=object)
         if of == "importance":
             return {**columns_of(ImportanceRank, self._lines())}
@@ -346,7 +330,6 @@ class Importance(SavedResult):
                 "repeat": np.tile(np.arange(repeats), len(self)),
                 "value": self.values.ravel(),
             }
-        check_option("to_frame(of)", of, ("importance", "values", "local"), "Pass one of these")
         if self.local is None:
             raise UnsupportedError(
                 "to_frame(of='local')",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
@@ -14,8 +14,15 @@ from skedasis._calls import checked_call
 from skedasis._numbers import counted, percent
 from skedasis.errors import DataError
 from skedasis.results import operations
-from skedasis.results.described import Columns, Documented, columns_of
-from skedasis.results.display import Ranking, SavedResult, align_columns, called_text, sample_text
+from skedasis.results.described import Documented, columns_of
+from skedasis.results.display import (
+    Ranking,
+    ResultWithTables,
+    align_columns,
+    called_text,
+    sample_text,
+)
+from skedasis.results.export import TableColumns
 from skedasis.results.keywords import Measure
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
@@ -99,7 +106,9 @@ MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "depen
 
 
 @dataclass(frozen=True, eq=False)
-class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
+class Interactions(
+    ResultWithTables[Literal["pairs", "overall"]], Mapping[tuple[str, str], PairInteraction]
+):
     """How strongly features interact: by pair, and each with all others. Computed by `skedasis.interactions`.
 
     A mapping from pairs of names to `PairInteraction`, in either order of the names. It prints as a table, strongest
@@ -125,6 +134,10 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     exported = (
         *("features", "quantity", "unit", "h2", "exact", "measure"),
         *("ranking as pairs", "overall", "provenance"),
+    )
+    frames = (
+        "pairs: one row per pair, strongest first: the fields of `PairInteraction`",
+        "overall: one row per feature: the fields of `FeatureInteraction`",
     )
     features: tuple[str, ...]
     """Names of all features, in X's order."""
@@ -212,32 +225,12 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def to_frame(
-        self, backend: str | None = None, *, of: Literal["pairs", "overall"] = "pairs"
-    ) -> Any:
-        """Return a tidy data frame with one row per pair, strongest first.
-
-        Parameters
-        ----------
-        of : {"pairs", "overall"}
-            One row per pair, or per feature.
-
-        Returns
-        -------
-        data frame
-            The columns are the fields of `PairInteraction` or `FeatureInteraction`.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.library)
-
-    def table(self, of: str = "pairs") -> Columns:
-        """Return the columns of `to_frame`."""
+    def _table(self, of: str) -> TableColumns:
         if of == "overall":
-            return columns_of(FeatureInteraction, self.overall)
-        if of != "pairs":
-            raise DataError("to_frame(of)", shown(of), "'pairs' or 'overall'", "Use one of these")
-        return columns_of(PairInteraction, self.ranking())
+            return {**columns_of(FeatureInteraction, self.overall)}
+        return {**columns_of(PairInteraction, self.ranking())}
 
-    def tables(self) -> dict[str, Columns]:
+    def tables(self) -> dict[str, TableColumns]:
         """Return the columns of both frames by name."""
         return {"pairs": self.table("pairs"), "overall": self.table("overall")}
 

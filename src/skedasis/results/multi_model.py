@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeGuard, TypeVar, Unpack
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeGuard, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,29 +15,28 @@ from skedasis._calls import checked_call
 from skedasis._escaping import one_line
 from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Json, Level, Values
-from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
 from skedasis.results import json_keys, operations
-from skedasis.results.axis import Axis, LevelAxis, LevelStats, NumericAxis, TimedAxis
-from skedasis.results.containers import FeatureMapping, frame_library
+from skedasis.results.axis import Axis, LevelAxis, NumericAxis
+from skedasis.results.containers import FeatureMapping
 from skedasis.results.described import Keys, listed, object_of, or_null
 from skedasis.results.display import (
     MOST_LINES,
     Ranking,
     RankLine,
-    SavedResult,
+    ResultWithTables,
     called_text,
     outside_text,
     ranking_text,
 )
-from skedasis.results.effect import About, Effect, MPlotEffect, Spec
+from skedasis.results.effect import About, Effect, MPlotEffect, OfFeature, OnAxis, Spec
 from skedasis.results.effect_words import kind_of, method_of
 from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
 from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.signatures import takes_figure_options
-from skedasis.results.surface import AccumulatedSurface, Surface
+from skedasis.results.surface import AccumulatedSurface, OfPair, Surface
 from skedasis.results.surfaces import Surfaces
 from skedasis.stats.resampling import t_interval
 
@@ -82,7 +80,7 @@ KindT = TypeVar("KindT")
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelResult(SavedResult, Generic[ResultT]):
+class MultiModelResult(ResultWithTables[str], Generic[ResultT]):
     """The results of several models, with their mean and its variation."""
 
     values: Floats
@@ -280,24 +278,10 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
             "confidence_level": options.confidence_level,
         }
 
-    def to_frame(self, backend: str | None = None, *, of: str | None = None) -> Any:
-        """Return the numbers as a data frame.
+    def _library(self) -> str | None:
+        return self.models[0]._library()  # noqa: SLF001
 
-        Parameters
-        ----------
-        of : str, optional
-            "effect" (of importances "importance"), the default, has one row per point, or per feature; "models" has
-            one row per model and point, or per model and feature.
-        """
-        table = self.table() if of is None else self.table(of)
-        return operations.to_data_frame(table, backend or frame_library(self.models[0]))
-
-    @abstractmethod
-    def table(self, of: str = ...) -> FrameColumns:
-        """Return the columns of `to_frame`."""
-
-    def _table_columns(self, points: FrameColumns, of: str, usual: str) -> FrameColumns:
-        check_option("to_frame(of)", of, (usual, "models"), "Pass one of these")
+    def _table_columns(self, points: FrameColumns, of: str) -> FrameColumns:
         if of == "models":
             m = len(self)
             return {
@@ -341,7 +325,7 @@ def mean_of(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelEffect(MultiModelResult[Effect]):
+class MultiModelEffect(MultiModelResult[Effect], OnAxis, OfFeature):
     """The effect of one feature on the predictions of several fitted models.
 
     Notes
@@ -363,6 +347,8 @@ class MultiModelEffect(MultiModelResult[Effect]):
     >>> [round(float(v), 9) for v in (em.value[-1] / rise, em.between[-1] / rise)]
     [2.0, 1.0]
     """
+
+    frames = ("effect: one row per point", "models: one row per model and point")
 
     axis: Axis
     """The points, as an object that knows the kind of the feature."""
@@ -386,21 +372,6 @@ class MultiModelEffect(MultiModelResult[Effect]):
     def within(self) -> Floats:
         """Return the spread between rows at `x` of each model, (m, k)."""
         return _at_points(self.models, [e.heterogeneity for e in self.models])
-
-    @property
-    def x(self) -> Values:
-        """Return the points at which `value` is given, in the feature's own type."""
-        return self.axis.x
-
-    @property
-    def points(self) -> Values:
-        """Return the points as floats, for times as days; for a categorical feature, the levels."""
-        return self.axis.x if isinstance(self.axis, LevelAxis) else self.axis.coordinates
-
-    @property
-    def time(self) -> TimeAxis | None:
-        """Return the axis that converts days to times; None for numbers and levels."""
-        return self.axis.time if isinstance(self.axis, TimedAxis) else None
 
     @property
     def heterogeneity(self) -> Floats:
@@ -436,21 +407,6 @@ class MultiModelEffect(MultiModelResult[Effect]):
     def spec(self) -> Spec:
         """Return the settings of the method, of the first model."""
         return self.models[0].spec
-
-    @property
-    def levels(self) -> LevelStats | None:
-        """Return the levels of a categorical feature."""
-        return self.axis.levels if isinstance(self.axis, LevelAxis) else None
-
-    @property
-    def feature(self) -> str:
-        """Return the feature name."""
-        return self.about.feature.name
-
-    @property
-    def feature_title(self) -> str:
-        """Return the feature's text for people: its label if it has one, else its name."""
-        return self.about.feature.title
 
     def __repr__(self) -> str:
         return (
@@ -512,11 +468,11 @@ class MultiModelEffect(MultiModelResult[Effect]):
         """
         return operations.contrast_of_models(self, a, b, confidence_level, of)
 
-    def table(self, of: str = "effect") -> FrameColumns:
+    def _table(self, of: str) -> FrameColumns:
         points: FrameColumns = {"x": operations.point_column(self.points, self.time)}
         if isinstance(self.axis, LevelAxis):
             points = {"level": np.array(self.axis.levels.labels, dtype=object)}
-        columns = self._table_columns(points, of, "effect")
+        columns = self._table_columns(points, of)
         if of == "models":
             columns["heterogeneity"] = self.within.ravel()
             error = np.stack([on_bins(e, e.std_error) for e in self.models])
@@ -760,7 +716,7 @@ def _at_points(models: Sequence[Effect], numbers: Sequence[Floats]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelSurface(MultiModelResult[Surface]):
+class MultiModelSurface(MultiModelResult[Surface], OfPair):
     """The effect of two features on the predictions of several fitted models.
 
     Examples
@@ -773,6 +729,8 @@ class MultiModelSurface(MultiModelResult[Surface]):
     >>> sm.value.shape, bool(np.allclose(sm.value, 2 * sm.models[0].value))
     ((4, 4), True)
     """
+
+    frames = MultiModelEffect.frames
 
     @classmethod
     def of(
@@ -802,24 +760,9 @@ class MultiModelSurface(MultiModelResult[Surface]):
         return mean_of(np.stack([s.heterogeneity for s in self.models]))
 
     @property
-    def features(self) -> tuple[str, str]:
-        """Return the names of the two features."""
-        return self.models[0].features
-
-    @property
     def abouts(self) -> tuple[About, About]:
         """Return the descriptions of both features and the quantity, of the first model."""
         return self.models[0].abouts
-
-    @property
-    def feature_titles(self) -> tuple[str, str]:
-        """Return the two features' texts for people: their labels, or their names."""
-        return self.models[0].feature_titles
-
-    @property
-    def about(self) -> About:
-        """Return the description of the first feature and the quantity, of the first model."""
-        return self.models[0].about
 
     def interaction_strength(self) -> float:
         """Return the mean over the models of each surface's interaction strength, in units of the quantity."""
@@ -858,7 +801,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
         )
         return replace(mean, main=None) if isinstance(mean, AccumulatedSurface) else mean
 
-    def table(self, of: str = "effect") -> FrameColumns:
+    def _table(self, of: str) -> FrameColumns:
         first = self.models[0]
         a, b = (
             operations.point_column(x, t) for x, t in zip(self.points, first.times, strict=True)
@@ -868,7 +811,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
             f"feature{i}": np.array([name] * len(x0), dtype=object)
             for i, name in enumerate(self.features)
         }
-        return self._table_columns({**names, "x0": x0, "x1": x1}, of, "effect")
+        return self._table_columns({**names, "x0": x0, "x1": x1}, of)
 
     def _document(self, options: ExportOptions) -> Content:
         return {
@@ -983,6 +926,8 @@ class MultiModelImportance(MultiModelResult[Importance]):
     (('x0', 'x1'), (3, 2))
     """
 
+    frames = ("importance: one row per feature", "models: one row per model and feature")
+
     @property
     def features(self) -> tuple[str, ...]:
         """Return the feature names, in X's order."""
@@ -1030,10 +975,8 @@ class MultiModelImportance(MultiModelResult[Importance]):
             for name, n, *numbers in zip(self.features, first, *columns, strict=True)
         ]
 
-    def table(self, of: str = "importance") -> FrameColumns:
-        return self._table_columns(
-            {"feature": np.array(self.features, dtype=object)}, of, "importance"
-        )
+    def _table(self, of: str) -> FrameColumns:
+        return self._table_columns({"feature": np.array(self.features, dtype=object)}, of)
 
     def _document(self, options: ExportOptions) -> Content:
         numbers = self._numbers(options)

@@ -35,11 +35,11 @@ from skedasis.results.frames import stack_tables as stack_tables
 from skedasis.results.frames import surface_table as surface_table
 from skedasis.results.frames import tile_column as tile_column
 from skedasis.results.frames import to_data_frame as to_data_frame
+from skedasis.results.intervals.analytic import ContrastOptions as ContrastOptions
 from skedasis.results.intervals.analytic import IntervalOptions as IntervalOptions
 from skedasis.results.intervals.analytic import interval as interval
 from skedasis.results.intervals.analytic import intervals as intervals
 from skedasis.results.intervals.analytic import reweighted_effect as reweighted_effect
-from skedasis.results.intervals.contrasts import ContrastOptions as ContrastOptions
 from skedasis.results.intervals.contrasts import contrast as contrast
 from skedasis.results.intervals.contrasts import contrast_of_models as contrast_of_models
 from skedasis.results.intervals.contrasts import contrasts as contrasts

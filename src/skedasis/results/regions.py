@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 import numpy as np
 
-from skedasis._arguments import check_option, is_int, shown
+from skedasis._arguments import is_int, shown
 from skedasis._calls import checked_call
 from skedasis._escaping import one_line
 from skedasis._numbers import counted, percent, with_error, with_minus
@@ -23,7 +23,7 @@ from skedasis.data.features import Feature, first_names
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import json_keys, operations
-from skedasis.results.containers import FeatureMapping, ResultMapping, TableColumns, ordered
+from skedasis.results.containers import FeatureMapping, ResultMapping, ordered
 from skedasis.results.curve_words import curve_words
 from skedasis.results.described import (
     Documented,
@@ -38,15 +38,15 @@ from skedasis.results.display import (
     DisplayMixin,
     Ranking,
     RankLine,
-    SavedResult,
+    ResultWithTables,
     called_text,
     outside_text,
     sample_text,
 )
-from skedasis.results.effect import About, Effect
+from skedasis.results.effect import About, Effect, OfFeature
 from skedasis.results.effect_words import share_text
 from skedasis.results.effects import Effects
-from skedasis.results.export import Content, ExportOptions, iso_times
+from skedasis.results.export import Content, ExportOptions, TableColumns, iso_times
 from skedasis.results.immutable import Immutable
 from skedasis.results.main_stretch import beyond_text
 from skedasis.results.provenance import Provenance, no_provenance
@@ -591,11 +591,10 @@ class RegionScores(Immutable):
 # --- regions of one feature -----------------------------------------------------------------------
 
 
-RegionsTable = Literal["regions", "splits", "effect", "bins"]
-
-
 @dataclass(frozen=True, eq=False)
-class Regions(SavedResult, Sequence[Effect]):
+class Regions(
+    ResultWithTables[Literal["regions", "splits", "effect", "bins"]], OfFeature, Sequence[Effect]
+):
     """The effect of a feature in parts of the data: a sequence of effects, one per region.
 
     Notes
@@ -642,6 +641,13 @@ class Regions(SavedResult, Sequence[Effect]):
     [0] x1 ≤ 0: falls by 3.96 from −0.99 to 0.99
     [1] x1 > 0: rises by 3.97 from −0.99 to 1
     """
+
+    frames = (
+        "regions: one row per region: its rule, its rows, its heterogeneity score",
+        "splits: one row per split: what it explains, how certain it is",
+        'effect: one row per point of the effects in all regions, after columns "region" and "rule"',
+        "bins: one row per bin of the effects, if they have bins",
+    )
 
     effects: tuple[Effect, ...]
     """The effects in the regions, in the order of the leaves of the tree; each has its `rule`."""
@@ -693,16 +699,6 @@ class Regions(SavedResult, Sequence[Effect]):
     def about(self) -> About:
         """Return the description of the feature and the quantity."""
         return self.whole.about
-
-    @property
-    def feature(self) -> str:
-        """Return the name of the feature."""
-        return self.whole.feature
-
-    @property
-    def feature_title(self) -> str:
-        """Return the feature's text for people: its label if it has one, else its name."""
-        return self.whole.feature_title
 
     @property
     def quantity(self) -> str:
@@ -846,29 +842,7 @@ class Regions(SavedResult, Sequence[Effect]):
         """Return a container with these regions alone."""
         return RegionsByFeature({self.feature: self})
 
-    def to_frame(self, backend: str | None = None, *, of: RegionsTable = "regions") -> Any:
-        """Return the regions, the splits, or the effects as a data frame.
-
-        Parameters
-        ----------
-        of : {"regions", "splits", "effect", "bins"}
-            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains,
-            how certain it is; or the points or the bins of the effects in all regions, with the columns
-            ``"region"`` and ``"rule"`` before those of `Effect.to_frame`.
-
-        Raises
-        ------
-        DataError
-            For another `of`.
-        UnsupportedError
-            If the effects have no bins.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.about.library)
-
-    def table(self, of: str = "regions") -> TableColumns:
-        """Return the columns of `to_frame`."""
-        known = ("regions", "splits", "effect", "bins")
-        check_option("to_frame(of)", of, known, "Pass one of these")
+    def _table(self, of: str) -> TableColumns:
         if of == "regions":
             return self._region_columns()
         return self._split_columns() if of == "splits" else self._effect_columns(of)
@@ -1359,7 +1333,7 @@ class Recurrence(RankLine):
     """The condition of the first region, where all agree; the range of the thresholds; or the different conditions."""
 
 
-class MultiModelRegions(ResultMapping[str | int, Regions]):
+class MultiModelRegions(ResultMapping[str | int, Regions], OfFeature):
     """A mapping from several models to the regions of one feature for each.
 
     A model is looked up by its name, if `regions` got them by name, or by its number, from 0.
@@ -1382,16 +1356,6 @@ class MultiModelRegions(ResultMapping[str | int, Regions]):
     def names(self) -> list[str | int]:
         """Return the names of the models, if `regions` got them by name; else their numbers, from 0."""
         return list(self)
-
-    @property
-    def feature(self) -> str:
-        """Return the name of the feature."""
-        return self.models[0].feature
-
-    @property
-    def feature_title(self) -> str:
-        """Return the feature's text for people: its label if it has one, else its name."""
-        return self.models[0].feature_title
 
     @property
     def about(self) -> About:

@@ -161,10 +161,14 @@ def document_table(method: Callable[..., object]) -> None:
 
 
 def with_choices(method: Function, owner: type, option: str, values: Sequence[str]) -> Function:
-    """Return a method of a base for a class, whose signature and docstring name the values of an option."""
+    """Return a method of a base for a class, whose signature and docstring name the values of an option.
+
+    A value can have a text, "bins: one row per bin", which the docstring gets, too.
+    """
+    names, texts = zip(*(value.partition(": ")[::2] for value in values), strict=True)
     signature = inspect.signature(method)
-    kind = f"Literal[{', '.join(map(repr, values))}]"
-    choice = signature.parameters[option].replace(annotation=kind, default=values[0])
+    kind = f"Literal[{', '.join(map(repr, names))}]"
+    choice = signature.parameters[option].replace(annotation=kind, default=names[0])
 
     @wraps(method)
     def own(*args: object, **given: object) -> object:
@@ -175,8 +179,12 @@ def with_choices(method: Function, owner: type, option: str, values: Sequence[st
         parameters=list({**signature.parameters, option: choice}.values())
     )
     if own.__doc__ is not None:
-        listed = ", ".join(f'"{value}"' for value in values)
-        own.__doc__ = own.__doc__.replace(f"{option} : str, optional", f"{option} : {{{listed}}}")
+        listed = ", ".join(f'"{name}"' for name in names)
+        entry = f"{option} : {{{listed}}}"
+        entry += "".join(
+            f'\n    "{n}": {text}.' for n, text in zip(names, texts, strict=True) if text
+        )
+        own.__doc__ = own.__doc__.replace(f"{option} : str, optional", entry)
     return cast(Function, own)
 
 

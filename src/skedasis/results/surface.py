@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +24,10 @@ from skedasis.results.axis import (
     PairAxis,
     between,
 )
-from skedasis.results.containers import TableColumns
 from skedasis.results.described import Keys
-from skedasis.results.display import SavedResult, outside_text
+from skedasis.results.display import ResultWithTables, outside_text
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
-from skedasis.results.export import Content, ExportOptions
+from skedasis.results.export import Content, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
@@ -146,8 +145,36 @@ def _corners_of_holes(
 # --- the surface ----------------------------------------------------------------------------------
 
 
+class HasPair(Protocol):
+    """A result with the descriptions of two features."""
+
+    @property
+    def abouts(self) -> tuple[About, About]: ...
+
+
+class OfPair:
+    """A result of two features."""
+
+    __slots__ = ()
+
+    @property
+    def features(self: HasPair) -> tuple[str, str]:
+        """Return the names of the two features."""
+        return self.abouts[0].feature.name, self.abouts[1].feature.name
+
+    @property
+    def feature_titles(self: HasPair) -> tuple[str, str]:
+        """Return the two features' texts for people: their labels, or their names."""
+        return self.abouts[0].feature.title, self.abouts[1].feature.title
+
+    @property
+    def about(self: HasPair) -> About:
+        """Return the description of the first feature and the quantity."""
+        return self.abouts[0]
+
+
 @dataclass(frozen=True, eq=False)
-class Surface(SavedResult):
+class Surface(ResultWithTables[Literal["effect", "cells"]], OfPair):
     """The effect of two features on a quantity.
 
     Notes
@@ -155,6 +182,11 @@ class Surface(SavedResult):
     No method of a result calls the model. Surfaces of ALE and DALE are of the derived class `AccumulatedSurface`,
     those of PDP of `PartialDependenceSurface`.
     """
+
+    frames = (
+        "effect: one row per point of the surface",
+        "cells: one row per cell, if it has cells",
+    )
 
     points: tuple[NDArray[Any], NDArray[Any]]
     """`x` as floats, as in `Effect`."""
@@ -195,21 +227,6 @@ class Surface(SavedResult):
             x if t is None else t.times(x) for x, t in zip(self.points, self.times, strict=True)
         )
         return first, second
-
-    @property
-    def features(self) -> tuple[str, str]:
-        """Return the names of the two features."""
-        return self.abouts[0].feature.name, self.abouts[1].feature.name
-
-    @property
-    def feature_titles(self) -> tuple[str, str]:
-        """Return the two features' texts for people: their labels, or their names."""
-        return self.abouts[0].feature.title, self.abouts[1].feature.title
-
-    @property
-    def about(self) -> About:
-        """Return the description of the first feature and the quantity, which is the same for both features."""
-        return self.abouts[0]
 
     @property
     def includes_main_effects(self) -> bool:
@@ -524,20 +541,7 @@ class Surface(SavedResult):
         """
         return operations.check_surface(self, X=X, random_state=random_state, ignore=ignore)
 
-    def to_frame(
-        self, backend: str | None = None, *, of: Literal["effect", "cells"] = "effect"
-    ) -> Any:
-        """Return the numbers as a data frame.
-
-        Parameters
-        ----------
-        of : {"effect", "cells"}
-            One row per point of the surface, or per cell.
-        """
-        return operations.to_data_frame(self.table(of), backend or self.about.library)
-
-    def table(self, of: str = "effect") -> TableColumns:
-        """Return the columns of `to_frame`."""
+    def _table(self, of: str) -> TableColumns:
         return operations.surface_table(self, of)
 
     def _document(self, options: ExportOptions) -> Content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
 from skedasis._calls import checked_call
@@ -139,17 +139,6 @@ class VarianceShares(SavedResult):
         found = {"part": found["name"], **found}
         hidden = {"name", "label"} | (set() if self.has_labels else {"label_r2", "label_std_error"})
         return {name: column for name, column in found.items() if name not in hidden}
-
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a tidy data frame with one row per part.
-
-        Returns
-        -------
-        data frame
-            Columns ``part``, ``kind``, ``features``, ``r2``, ``share`` and ``std_error``; with labels also
-            ``label_r2`` and ``label_std_error``.
-        """
-        return operations.to_data_frame(self.table(), backend or self.library)
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[VarianceSharesKeywords]) -> Figure:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis._numbers import percent
+from skedasis._numbers import percent, with_minus
 from skedasis.results.effect_words import depends_on_cell, depends_on_text
 from skedasis.stats.depends_on import DependsOn
 
@@ -89,7 +89,7 @@ def test_regions_say_nothing_of_their_own_and_count_their_rows():
     assert len(r) > 1
     for e, leaf in zip(r, r.leaves, strict=True):
         assert " by " not in str(e)
-        assert str(e).startswith(f"x0, {leaf.rule}: effect on prediction (RHALE, ")
+        assert str(e).startswith(f"x0, {with_minus(leaf.rule)}: effect on prediction (RHALE, ")
         assert f"{leaf.count:,} rows" in str(e).splitlines()
         assert not e.checks().of("depends_on")
 

@@ -13,11 +13,10 @@ from skedasis.errors import UnsupportedError
 from skedasis.results import json_keys
 from skedasis.results.axis import Axis, LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
-from skedasis.results.containers import TableColumns
 from skedasis.results.described import Keys, object_of
 from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
-from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.export import Content, Exportable, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind

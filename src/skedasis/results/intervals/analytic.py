@@ -45,8 +45,8 @@ Montiel Olea, J. L. & Plagborg-Moeller, M. (2019). Simultaneous confidence bands
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -294,18 +294,18 @@ IntervalEnds = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
-class IntervalOptions:
-    """The options of `Effect.interval`, checked."""
+class ContrastOptions:
+    """The options of `Effect.contrast`, checked."""
+
+    function: ClassVar[str] = "contrast"
 
     confidence_level: float = 0.95
     method: Literal["analytic", "bootstrap"] = "analytic"
-    of: StatisticName | Literal["heterogeneity_score"] = "value"
-    simultaneous: bool = False
-    bins: Literal["fixed", "chosen"] = "fixed"
     replicates: int = 1000
     random_state: RandomState = 0
     n_jobs: int = 1
     source: SourceName | None = None
+    simultaneous: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         seed = check_interval(
@@ -314,19 +314,34 @@ class IntervalOptions:
             self.simultaneous,
             self.replicates,
             self.random_state,
+            self.function,
         )
         object.__setattr__(self, "random_state", seed)
-        statistics = ("value", "bins", "importance", "heterogeneity_score")
-        check_option("interval(of)", self.of, statistics)
-        check_option("interval(bins)", self.bins, ("fixed", "chosen"))
-        object.__setattr__(self, "n_jobs", check_threads("interval(n_jobs)", self.n_jobs))
+        jobs = check_threads(f"{self.function}(n_jobs)", self.n_jobs)
+        object.__setattr__(self, "n_jobs", jobs)
         fix = "Use None to choose automatically"
-        check_option("interval(source)", self.source, ("rows", "moments", None), fix)
+        check_option(f"{self.function}(source)", self.source, ("rows", "moments", None), fix)
 
     @property
     def seed(self) -> int:
         """Return the integer that keys the random draws."""
-        return as_seed("interval(random_state)", self.random_state)
+        return as_seed(f"{self.function}(random_state)", self.random_state)
+
+
+@dataclass(frozen=True)
+class IntervalOptions(ContrastOptions):
+    """The options of `Effect.interval`, checked."""
+
+    function = "interval"
+
+    of: StatisticName | Literal["heterogeneity_score"] = field(default="value", kw_only=True)
+    bins: Literal["fixed", "chosen"] = field(default="fixed", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        statistics = ("value", "bins", "importance", "heterogeneity_score")
+        check_option("interval(of)", self.of, statistics)
+        check_option("interval(bins)", self.bins, ("fixed", "chosen"))
 
     @property
     def statistic(self) -> StatisticName:

@@ -25,11 +25,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_option, shown
+from skedasis._arguments import shown
 from skedasis._escaping import one_line
 from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
@@ -55,6 +55,7 @@ from skedasis.results.effect import (
     ValueStepsEffect,
 )
 from skedasis.results.effects import Effects
+from skedasis.results.intervals.analytic import ContrastOptions
 from skedasis.results.intervals.bootstrap import (
     FromMoments,
     FromRows,
@@ -74,13 +75,11 @@ from skedasis.results.keywords import IntervalTarget
 from skedasis.results.multi_model import MultiModelEffect
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments
-from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     BootstrapDraws,
     DrawnWeights,
     Reweighted,
     bootstrap,
-    check_interval,
     percentiles,
     t_interval,
 )
@@ -92,37 +91,6 @@ ValuesByFeature: TypeAlias = dict[str, tuple[object, object]]
 """Two values of each of several features."""
 
 # --- options, and the two values ------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ContrastOptions:
-    """The options of `Effect.contrast`, checked."""
-
-    confidence_level: float = 0.95
-    method: Literal["analytic", "bootstrap"] = "analytic"
-    replicates: int = 1000
-    random_state: RandomState = 0
-    n_jobs: int = 1
-    source: SourceName | None = None
-
-    def __post_init__(self) -> None:
-        seed = check_interval(
-            self.confidence_level,
-            self.method,
-            False,
-            self.replicates,
-            self.random_state,
-            "contrast",
-        )
-        object.__setattr__(self, "random_state", seed)
-        check_int("contrast(n_jobs)", self.n_jobs, 1, "Use 1")
-        fix = "Use None to choose automatically"
-        check_option("contrast(source)", self.source, ("rows", "moments", None), fix)
-
-    @property
-    def seed(self) -> int:
-        """Return the integer that keys the random draws."""
-        return as_seed("contrast(random_state)", self.random_state)
 
 
 def _coordinate(effect: Effect | MultiModelEffect, value: object, name: str) -> float:
