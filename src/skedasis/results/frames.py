@@ -118,103 +118,49 @@ def _with_feature(effect: Effect, columns: FrameColumns) -> FrameColumns:
 # --- tables of several effects and surfaces -------------------------------------------------------
 
 
-def _separate_columns_by_kind(tables: Sequence[FrameColumns]) -> list[FrameColumns]:
-    """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds."""
-    kinds = {_kind(t) for t in tables}
-    if len(kinds) < 2 and (kinds != {"time"} or _times_compatible(tables)):
-        return list(tables)
-    as_times = _times_compatible([t for t in tables if _kind(t) == "time"])
-    return [_columns_by_kind(t, kinds, tables, as_times=as_times) for t in tables]
+def _by_kind(tables: Sequence[TableColumns], side: str = "") -> list[TableColumns]:
+    """Return tables with separate columns for numbers, levels and times, if their points are of several of these kinds.
 
-
-def _kind(table: FrameColumns) -> str:
-    """Return the kind of a table's points: "number" (also without points), "level" or "time"."""
-    x = next((table[name] for name in ("level", "x", "left") if name in table), 0.0)
-    if isinstance(x, TimePoints):
-        return "time"
-    return "level" if np.asarray(x).dtype.kind == "O" else "number"
-
-
-def _times_compatible(tables: Sequence[FrameColumns]) -> bool:
-    """Return whether the times of all tables fit into one column."""
-    columns = [next(c for c in t.values() if isinstance(c, TimePoints)) for t in tables]
-    return all(c.alike(columns[0]) for c in columns)
-
-
-def _columns_by_kind(
-    table: FrameColumns, kinds: set[str], tables: Sequence[FrameColumns], *, as_times: bool
-) -> FrameColumns:
-    """Return a table with one column of points for each kind."""
-    kind, size = _kind(table), len(table["feature"])
-    ends = ("left", "right") if "left" in table else ("",)
-    x_names = [n for n in ("x", "level", "left", "right") if n in table]
-    out: FrameColumns = {}
-    for name, column in table.items():
-        if name not in x_names:
-            out[name] = column
-        elif name == x_names[0]:
-            for end, x_name in zip(ends, x_names, strict=True):
-                out |= _columns(table[x_name], kind, size, kinds, tables, end, as_times=as_times)
-    return out
-
-
-def _columns(
-    column: Values | TimePoints,
-    kind: str,
-    size: int,
-    kinds: set[str],
-    tables: Sequence[FrameColumns],
-    end: str,
-    *,
-    as_times: bool,
-) -> FrameColumns:
-    """Return a column of points of one kind, and empty columns for the other kinds."""
-    out: FrameColumns = {end or "x": column if kind == "number" else np.full(size, np.nan)}
-    if "level" in kinds:
-        out[f"{end}_level" if end else "level"] = (
-            column if kind == "level" else np.full(size, None, dtype=object)
-        )
-    if "time" in kinds:
-        first = next(c for t in tables for c in t.values() if isinstance(c, TimePoints))
-        times: Values | TimePoints = (
-            column if kind == "time" else TimePoints(first.axis, np.full(size, np.nan))
-        )
-        if not as_times:
-            times = np.array(times.tolist(), dtype=object)
-        out[f"{end}_time" if end else "time"] = times
-    return out
-
-
-def _separate_pair_columns_by_kind(tables: Sequence[TableColumns]) -> list[TableColumns]:
-    """Return tables of surfaces with separate columns for numbers, levels and times, if an axis has several kinds."""
-    replaced = [_axis_columns(tables, axis) for axis in ("0", "1")]
-    separated: list[TableColumns] = []
-    for i, table in enumerate(tables):
-        out: TableColumns = {}
-        for name, column in table.items():
-            axis = name[-1] if name[:-1] in ("x", "left", "right") else ""
-            if not axis:
-                out[name] = column
-            elif name[:-1] != "right" and name not in out:
-                out |= replaced[int(axis)][i]
-        separated.append(out)
-    return separated
-
-
-def _axis_columns(tables: Sequence[TableColumns], axis: str) -> list[TableColumns]:
-    """Return the columns of one axis of each table of a surface, separated by kind."""
-    own: list[TableColumns] = []
-    for table in tables:
-        names = [n for n in ("x", "left", "right") if f"{n}{axis}" in table]
-        columns = {n: table[f"{n}{axis}"] for n in names}
-        for name, column in columns.items():
-            if not isinstance(column, TimePoints) and np.asarray(column).dtype.kind == "U":
-                columns[name] = np.asarray(column).astype(object)  # text: levels
-        own.append({"feature": table[f"feature{axis}"], **columns})
-    return [
-        {f"{n}{axis}": c for n, c in separate.items() if n != "feature"}
-        for separate in _separate_columns_by_kind(own)
+    Times that do not fit into one column are text. `side` is "0" or "1" for one feature of tables of pairs.
+    """
+    ends = [[n for n in ("x", "level", "left", "right") if f"{n}{side}" in t] for t in tables]
+    kinds = [
+        _kind(t[f"{e[0]}{side}"]) if e else "number" for t, e in zip(tables, ends, strict=True)
     ]
+    times = [
+        c for t in tables for n, c in t.items() if n.endswith(side) if isinstance(c, TimePoints)
+    ]
+    as_times = all(c.alike(times[0]) for c in times)
+    if len(set(kinds)) < 2 and as_times:
+        return list(tables)
+    separate: list[TableColumns] = []
+    for table, own, kind in zip(tables, ends, kinds, strict=True):
+        columns: TableColumns = {}
+        for name, column in table.items():
+            if name.removesuffix(side) not in own:
+                columns[name] = column
+                continue
+            end = "" if len(own) == 1 else name.removesuffix(side)
+            size = len(column)
+            columns[f"{end or 'x'}{side}"] = column if kind == "number" else np.full(size, np.nan)
+            for other, unknown in (("level", _NO_LEVEL), *(("time", t) for t in times[:1])):
+                if other in kinds:
+                    found = column if kind == other else _unknown(unknown, size)
+                    if isinstance(found, TimePoints) and not as_times:
+                        found = np.array(found.tolist(), dtype=object)
+                    columns[f"{end}_{other}{side}" if end else f"{other}{side}"] = found
+        separate.append(columns)
+    return separate
+
+
+_NO_LEVEL = np.zeros(0, dtype=object)
+
+
+def _kind(points: TableColumn) -> str:
+    """Return the kind of points: "number", "level" or "time"."""
+    if isinstance(points, TimePoints):
+        return "time"
+    return "level" if np.asarray(points).dtype.kind in "OU" else "number"
 
 
 # --- tables of single surfaces, and rankings -------------------------------------------------------
@@ -289,10 +235,8 @@ def stack_tables(of_members: Sequence[Mapping[str, TableColumn]]) -> TableColumn
     Where a table lacks a column, numbers are NaN, and other values None.
     """
     tables = [{**table} for table in of_members]
-    if all("x0" in table or "left0" in table for table in tables):
-        tables = _separate_pair_columns_by_kind(tables)
-    else:
-        tables = _separate_columns_by_kind(tables)
+    for side in ("0", "1") if all("x0" in t or "left0" in t for t in tables) else ("",):
+        tables = _by_kind(tables, side)
     names = dict.fromkeys(name for table in tables for name in table)
     sizes = [len(next(iter(table.values()))) for table in tables]
     out: TableColumns = {}

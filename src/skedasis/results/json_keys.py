@@ -91,11 +91,6 @@ def lines(text: str, of_one: str, keys: Keys) -> JsonSchema:
     return listed(object_of(of_one, keys), text)
 
 
-def by_name(values: JsonSchema, text: str) -> JsonSchema:
-    """Return the schema of an object whose keys are names."""
-    return {"type": "object", "description": text, "additionalProperties": values}
-
-
 RESULT = "Result"
 """Name of the schema of a result of any kind."""
 
