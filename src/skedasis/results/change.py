@@ -301,12 +301,12 @@ class Change(ResultWithTables[ChangeTable]):
     @property
     def std_error(self) -> float:
         """Return the standard error of `value` over the rows."""
-        return float(self._whole(CHANGE).mean_error(1, self.weight_kind)[0])
+        return float(self._means(whole=True)[1][0])
 
     @property
     def df(self) -> float:
         """Return the degrees of freedom of `std_error`."""
-        return float(_df(self._whole(CHANGE), self.weight_kind)[0])
+        return float(self._means(whole=True)[2][0])
 
     @property
     def increases(self) -> float:
@@ -328,38 +328,38 @@ class Change(ResultWithTables[ChangeTable]):
         """Return the regions, in the order of `rules`; none without regions. They print as a table."""
         if not self.rules:
             return Ranking()
-        m, kind = self.moments[CHANGE], self.weight_kind
-        std_error, df = m.mean_error(1, kind), _df(m, kind)
-        some = m.count > 0
-        value = np.where(some, m.mean, np.nan)
-        lower, upper = t_interval(value, std_error, df, 0.95)
-        shares = {
-            name: np.where(some, self.moments[name].mean, np.nan)
-            for name in (INCREASES, DECREASES, OUTSIDE)
-        }
-        std = np.sqrt(m.variance(1, kind))
-        share = m.weight / m.weight.sum()
+        m = self.moments[CHANGE]
+        value, std_error, df = self._means(whole=False)
+        columns = (
+            m.weight / m.weight.sum(),
+            value,
+            np.sqrt(m.variance(1, self.weight_kind)),
+            std_error,
+            df,
+            *t_interval(value, std_error, df, 0.95),
+            *(
+                np.where(m.count > 0, self.moments[name].mean, np.nan)
+                for name in (INCREASES, DECREASES, OUTSIDE)
+            ),
+        )
         return Ranking(
-            ChangeRegion(
-                rule,
-                int(m.count[k]),
-                *(
-                    float(a[k])
-                    for a in (share, value, std, std_error, df, lower, upper, *shares.values())
-                ),
-            )
-            for k, rule in enumerate(self.rules)
+            ChangeRegion(rule, int(n), *map(float, numbers))
+            for rule, n, *numbers in zip(self.rules, m.count, *columns, strict=True)
         )
 
     def _whole(self, name: str) -> Moments:
         """Return the moments of all regions together."""
         return self.moments[name].whole()
 
+    def _means(self, *, whole: bool) -> tuple[Floats, Floats, Floats]:
+        """Return the mean change of all rows, or of each region, its standard error and its degrees of freedom."""
+        m, kind = self._whole(CHANGE) if whole else self.moments[CHANGE], self.weight_kind
+        df = np.maximum(m.effective_size(kind) - 1.0, 0.0)
+        return np.where(m.count > 0, m.mean, np.nan), m.mean_error(1, kind), df
+
     def _ends(self, level: float) -> tuple[float, float]:
         """Return the ends of the interval of `value`; NaN where it has no error."""
-        m = self._whole(CHANGE)
-        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
-        lower, upper = t_interval(m.mean, error, df, level)
+        lower, upper = t_interval(*self._means(whole=True), level)
         return float(lower[0]), float(upper[0])
 
     @checked_call
@@ -513,14 +513,13 @@ class Change(ResultWithTables[ChangeTable]):
         self, level: float, method: str, replicates: int, random_state: RandomState, *, whole: bool
     ) -> tuple[Floats, Floats]:
         seed = check_interval(level, method, False, replicates, random_state)
-        m = self._whole(CHANGE) if whole else self.moments[CHANGE]
-        error, df = m.mean_error(1, self.weight_kind), _df(m, self.weight_kind)
+        value, error, df = self._means(whole=whole)
         if whole and not np.isfinite(error[0]):
-            got = f"{counted(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
+            weight = float(self._whole(CHANGE).weight[0])
+            got = f"{counted(self.n_rows, 'row')} with a weight of {weight:.4g}"
             raise DataError(
                 "interval", got, "a weight above 1, of two rows or more", "Pass more rows"
             )
-        value = np.where(m.count > 0, m.mean, np.nan)
         if method == "analytic":
             return t_interval(value, error, df, level)
         lower, upper = percentiles(self._replicates(replicates, seed, whole=whole), level, df)
@@ -628,27 +627,17 @@ class Change(ResultWithTables[ChangeTable]):
                 )
             return {**columns_of(ChangeRegion, self.by)}
         lower, upper = self._ends(0.95)
-        numbers_of_all: dict[str, float] = {
-            "rows": self.n_rows,
-            "value": self.value,
-            "std": self.std,
-            "std_error": self.std_error,
-            "df": self.df,
-            "lower": lower,
-            "upper": upper,
-            "before": self.before,
-            "after": self.after,
-            "increases": self.increases,
-            "decreases": self.decreases,
-            "already": self.already,
-            "outside": self.outside.share,
-            "far": self.outside.far,
-            "missing": self.missing,
+        mean = "text as change", "n_rows as rows", "value", "std", "std_error", "df"
+        others = (
+            *("before", "after", "increases", "decreases", "already"),
+            *("outside.share as outside", "outside.far as far", "missing"),
+        )
+        return {
+            **columns_of(Change, [self], *mean),
+            "lower": [lower],
+            "upper": [upper],
+            **columns_of(Change, [self], *others),
         }
-        summary: TableColumns = {"change": [self.text]}
-        for name, number in numbers_of_all.items():
-            summary[name] = np.array([number])
-        return summary
 
     def _row_columns(self) -> TableColumns:
         kept = self._kept("to_frame(of='rows')")
@@ -811,11 +800,6 @@ def _moved_document(moved: MovedFeature) -> Content:
         "amount": shown,
         **content_of(moved, "text", "outside", "missing"),
     }
-
-
-def _df(m: Moments, kind: WeightKind) -> Floats:
-    """Return the degrees of freedom of means."""
-    return np.maximum(m.effective_size(kind) - 1.0, 0.0)
 
 
 _NOISE = 1e-13

@@ -850,10 +850,7 @@ class Regions(
     def _region_columns(self) -> TableColumns:
         leaves, scores = self.leaves, self.scores
         return {
-            "region": np.array([n.region for n in leaves], dtype=np.int64),
-            "rule": _texts(n.rule for n in leaves),
-            "rows": np.array([n.count for n in leaves], dtype=np.int64),
-            "weight": np.array([n.weight for n in leaves], dtype=float),
+            **columns_of(RegionNode, leaves, "region", "rule", "count as rows", "weight"),
             "share": self.shares,
             "heterogeneity_score": scores.regions,
             "heterogeneity_score_error": scores.regions_error,
