@@ -222,9 +222,10 @@ def prepare_job(
     dataset.once_known(planner.plan_all)
     plans = planner.plans
     if part is not None:
-        whole = tasks
-        dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
-        _release(whole)
+        whole = list(tasks)
+        dataset, tasks, plans = part.restrict(dataset, whole, plans)
+        if tasks is not whole:
+            _release(whole)
     base = Job(
         quantity=quantity,
         outputs=evaluated.outputs,

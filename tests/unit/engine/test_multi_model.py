@@ -191,6 +191,17 @@ def test_categorical_features_keep_levels_that_a_fold_lacks() -> None:
         assert value == pytest.approx(of_frame(here.assign(c=level)).mean())
 
 
+def test_missing_values_of_models_on_all_rows_have_the_effect_that_each_model_has_alone() -> None:
+    some = X.copy()
+    some[::9, 0] = np.nan
+    models = [lambda X, k=k: k * np.nan_to_num(X[:, 0], nan=3.0) for k in (1.0, 2.0)]
+    em = sd.explain(models, some, 0, method=sd.ALE(bins=3), refits=True)
+    for model, of in zip(models, em.models, strict=True):
+        alone = sd.explain(model, some, 0, method=sd.ALE(bins=3)).missing_point
+        assert alone is not None
+        assert alone == of.missing_point
+
+
 def test_missing_values_in_some_folds() -> None:
     U = X.copy()
     U[::9, 0] = np.nan  # rows of the first fold only
