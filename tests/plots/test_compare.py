@@ -47,9 +47,9 @@ def strands(figure: FigureSpec) -> list[Strand]:
     for i in range(8):
         line = next(marks_of(panel, Line, f"hue{i}"), None)
         points = next(marks_of(panel, Points, f"hue{i}-vertex"), None)
-        if points is None:
-            break
         curve = line or points
+        if curve is None:
+            break
         area = next(marks_of(panel, Area, f"hue{i}-band"), None)
         bars = next(marks_of(panel, Segments, f"hue{i}-interval"), None)
         nothing = np.full(len(curve.y), np.nan)
@@ -132,26 +132,31 @@ class TestLooks:
         es = [sd.explain(model, X, 0, method=sd.ALE(bins=k)) for k in range(2, 10)]
         panel = overlay_figure(es).main
         lines = [theme.STYLES[m.style] for m in marks_of(panel, Line)]
-        points = [theme.STYLES[m.style] for m in marks_of(panel, Points)]
         assert len({style.dash for style in lines}) == 8
-        assert len({style.shape for style in points}) == 8
         assert len({style.stroke for style in lines}) == 8
 
-    def test_each_has_one_legend_entry_with_line_and_mark(self, three):
+    def test_each_has_one_legend_entry_with_its_line(self, three):
         shown = overlay_figure(three)
         keys = legend_of(shown.panels, shown.order)
         assert [k.label for k in keys][:3] == ["PDP", "ALE", "M-plot"]
-        assert keys[1].parts == (("line", "hue1"), ("points", "hue1-vertex"))
+        assert keys[1].parts == (("line", "hue1"),)
 
     def test_bands_of_up_to_three_below_all_lines(self, three):
         panel = overlay_figure(three).main
         kinds = [type(m) for m in panel.marks]
-        assert kinds.count(Area) == 3
+        bands = list(marks_of(panel, Area))
+        assert [m.style for m in bands if len(m.x)] == ["hue0-band", "hue1-band", "hue2-band"]
         assert max(i for i, k in enumerate(kinds) if k is Area) < kinds.index(Line)
-        assert "bands: 95 % intervals" in panel.notes
-        four = overlay_figure([*three, three[0]]).main
-        assert not list(marks_of(four, Area))
-        assert not any("bands" in n for n in four.notes)
+        (key,) = (k for k in legend_of([panel]) if k.label == "95 % interval")
+        assert key.parts == (("area", "bands"),)
+        four = overlay_figure([*three, three[0]])
+        assert not list(marks_of(four.main, Area))
+        assert "95 % interval" not in labels(four)
+
+    def test_no_legend_entry_of_bands_that_are_not_known(self, X):
+        for known in (True, False):
+            e = sd.explain(model, X, 0, method=sd.PDP(heterogeneity=known))
+            assert ("95 % interval" in labels(overlay_figure([e]))) == known
 
     def test_the_rows_are_shown_once(self, X, three):
         (rug,) = marks_of(overlay_figure(three).main, Rug)

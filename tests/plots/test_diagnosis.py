@@ -100,12 +100,10 @@ class TestScatter:
 
     def test_title_notes_and_alternative_text(self):
         d = diagnosis(*FOUR, notes=("a note\nof two lines",))
-        d.provenance["quantity"] = "likelihood and entropy(Tree)"
         spec = diagnosis_figure(d)
         said = "4 features: importance for likelihood and entropy (PFI)"
         assert spec.title == str(spec.main.title) == said
         assert spec.main.notes == (
-            "likelihood and entropy(Tree)",
             "1,000 rows",
             "5 repeats",
             "crosses: 95 % intervals",

@@ -357,16 +357,14 @@ class TestGroupAverages:
         e = sd.explain(interacting, X, 0, method=sd.ICE(grid=20))
         spec = effect_figure(e, EffectPlotOptions(color=names, curves=300))
         lines = [m for m in marks_of(spec.main, Line) if m.style.endswith("-mean")]
-        points = [m for m in marks_of(spec.main, Points) if m.style.endswith("-mean-point")]
-        looks = {(STYLES[m.style].dash, STYLES[f"{m.style}-point"].shape) for m in lines}
-        assert len(lines) == len(points) == len(looks) == 9
+        assert len(lines) == len({STYLES[m.style].dash for m in lines}) == 9
+        # Marks at some points of the curves would look like special values.
+        assert not [m for m in marks_of(spec.main, Points) if m.style.endswith("-mean-point")]
         plain = effect_figure(e, EffectPlotOptions(color=names, curves=300, group_averages=False))
         for curve, paler in zip(*(marks_of(s.main, CurveSet) for s in (plain, spec)), strict=True):
             assert paler.opacity < curve.opacity
             assert STYLES[paler.style].width < STYLES[lines[0].style].width
         assert all(STYLES[m.style].halo for m in lines)
-        # Markers of the groups are at different points of the grid where it has enough of them.
-        assert points[0].x.tolist() != points[-1].x.tolist()
 
     def test_tooltips_alternative_text_and_texts_beside_the_lines(self, X):
         e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))

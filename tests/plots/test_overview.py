@@ -145,7 +145,7 @@ class TestOverview:
             [1.0, 3.0, 1.5, 5.0],
             [2.0, 1.0, 2.1, 0.25],
         ]
-        assert arrows.label == "to the mean of its regions"
+        assert arrows.label == "to the mean of its groups of rows"
         assert labels(spec)[3] == arrows.label
         # Arrows are behind the points where they begin, and inside the axes.
         kinds = [type(m) for m in spec.main.marks]

@@ -60,7 +60,7 @@ def test_panels_are_on_one_scale_with_the_whole_in_each(two):
         "[0] workingday = 0",
         "[1] workingday = 1",
     ]
-    assert str(spec.heading) == spec.title == "hr: effect on prediction, 2 regions (ALE)"
+    assert str(spec.heading) == spec.title == "hr: effect on prediction, 2 groups of rows (ALE)"
     # Each panel alone, as on a page, says of which rows it is.
     assert spec.stack_titles == (
         "hr, workingday = 0: effect on prediction (ALE)",
@@ -81,7 +81,7 @@ def test_panels_are_on_one_scale_with_the_whole_in_each(two):
         np.testing.assert_allclose(band.lower, effect.interval()[0])
     assert f"{two.leaves[0].count:,} rows" in first.notes
     labels = [key.label for key in legend_of(spec.panels, spec.order)]
-    assert labels[:2] == ["region", "all rows"]
+    assert labels[:2] == ["this group", "all rows"]
 
 
 def test_scores_are_bars_below_their_curves_on_one_scale(two):
@@ -90,7 +90,7 @@ def test_scores_are_bars_below_their_curves_on_one_scale(two):
     assert below[0].x.range == below[1].x.range
     assert set(below[0].x.room) == set(below[1].x.room)
     for panel, score in zip(below, scores.regions, strict=True):
-        assert panel.y.labels == ("here", "all rows")
+        assert panel.y.labels == ("this group", "all rows")
         assert panel.y.label_text == "spread between rows (SD)"
         lengths = [r.right[0] for r in marks_of(panel, Rectangles)]
         np.testing.assert_allclose(lengths, [scores.whole, score])
@@ -101,7 +101,7 @@ def test_scores_are_bars_below_their_curves_on_one_scale(two):
 
 def test_scores_beside_the_curves_have_their_colours(two):
     bars = regions_figure(two, RegionsPlotOptions("together")).stacks[-1][0]
-    assert bars.y.labels == ("left within regions", "[1]", "[0]", "all rows")
+    assert bars.y.labels == ("left within the groups", "[1]", "[0]", "all rows")
     rectangles = list(marks_of(bars, Rectangles))
     lengths = np.concatenate([r.right for r in rectangles])
     s = two.scores
@@ -125,7 +125,7 @@ def test_a_small_figure_draws_the_curves_of_all_regions_together(two, eight):
     # Rules on the same features are as short as their values; the features are named once.
     labels, note = short_rules(two)
     assert labels == ("[0] 0", "[1] 1")
-    assert note == ("regions by workingday",)
+    assert note == ("groups by workingday",)
 
 
 @pytest.mark.slow
@@ -164,10 +164,10 @@ def test_every_kind_of_feature_is_drawn_by_both_renderers(X, explained, kind):
 def test_alternative_text_describes_every_curve(two):
     alt = regions_figure(two).alt
     assert alt.startswith(
-        "hr: effect on prediction, 2 regions (ALE). The rule (2 groups of rows) explains"
+        "hr: effect on prediction, 2 groups of rows (ALE). The rule (2 groups of rows) explains"
     )
     assert "[1] workingday = 1: two peaks, at" in alt
-    assert "within the regions." in alt
+    assert "within the groups." in alt
 
 
 def test_options_are_checked(two, eight):

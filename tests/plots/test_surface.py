@@ -145,7 +145,7 @@ class TestNumbers:
         assert shown.scale.label == "interaction effect on price [EUR]"
         assert shown.main.y.label == "size [m]"
         assert 0.0 in shown.levels
-        assert "second-order effect, without main effects" in shown.notes
+        assert "interaction only" in shown.notes
         assert str(shown.main.title) == "x0 × size: interaction effect on price (ALE)"
 
     def test_main_effects_are_one_scale(self, ale, X):
@@ -519,14 +519,14 @@ class TestContourMarks:
         assert {s for v, s in styles.items() if v < 0} == {"contour-negative"}
         assert {s for v, s in styles.items() if v > 0} == {"contour"}
         assert styles[0.0] == "contour-zero"
-        assert {"contour (< 0)", "contour (≥ 0)"} <= set(shown.labels)
+        assert {"equal values below 0", "equal values"} <= set(shown.labels)
 
     def test_plus_and_minus_are_at_the_extremes(self, ale, shown):
         assert {t.texts for t in shown.signs} == {("+",), ("\N{MINUS SIGN}",)}
         for text in shown.signs:
             sign = 1 if text.texts == ("+",) else -1
             assert sign * float(ale(text.x, text.y)) == (sign * shown.value).max()
-        assert "+ maximum, \N{MINUS SIGN} minimum" in shown.notes
+        assert "+ highest, \N{MINUS SIGN} lowest" in shown.notes
 
     def test_numbers_in_bands_are_on_their_lines(self, mixed):
         shown = Shown(sd.explain(by_level, mixed, ("g", "z"), method=sd.PDP(grid=4)))

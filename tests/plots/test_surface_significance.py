@@ -62,10 +62,10 @@ def test_without_a_level_nothing_is_marked():
 
 def test_the_legend_says_what_dots_are():
     spec = surface_figure(numbers(), SurfacePlotOptions(confidence_level=0.95))
-    assert "interval contains zero" in labels(spec)
+    assert "not clearly different from 0" in labels(spec)
     figure = numbers().plot(confidence_level=0.95)
     texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
-    assert "interval contains zero" in texts
+    assert "not clearly different from 0" in texts
 
 
 def test_zero_means_nothing_with_main_effects():

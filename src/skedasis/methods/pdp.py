@@ -19,6 +19,7 @@ import numpy as np
 
 from skedasis._arguments import check_flag, check_int, check_option, is_int, is_number, shown
 from skedasis._calls import checked_call
+from skedasis._numbers import percent
 from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.binning import auto_edges
 from skedasis.data.categories import LevelColumn, unknown_level
@@ -363,7 +364,7 @@ class PDP(NumericMethod[GridPlan]):
         if shares is not None and (outside := _outside(column, grid.points)) > MOST_OUTSIDE:
             shares = None
             notes["spread"] = (
-                f"was not computed: {100 * outside:.0f} % of the rows lie outside the grid"
+                f"was not computed: {percent(outside)} of the rows lie outside the grid"
             )
         return GridPlan(column.summary(), derivative_info, grid, notes, shares)
 

@@ -270,7 +270,7 @@ TABLES: Mapping[type, Mapping[str, str]] = {
     MultiModelRegions: {"recurrence": "First splits"},
     MultiModelRegionsByFeature: {"ranking": "Features and their first splits"},
     MultiOutput: {"ranking": "All outputs, most important first"},
-    Regions: {"regions": "Regions", "splits": "Splits"},
+    Regions: {"regions": "Groups of rows", "splits": "Splits"},
     RegionsByFeature: {"ranking": "Ranking by heterogeneity score"},
     Surfaces: {"ranking": "Pairs, strongest interaction first"},
 }
@@ -379,7 +379,7 @@ def _(found: Change) -> list[Markup]:
     return [
         table("Mean change, with its 95 % interval", tables["summary"]),
         *(
-            table("Regions, with 95 % intervals", t)
+            table("Groups of rows, with 95 % intervals", t)
             for name, t in tables.items()
             if name == "regions"
         ),
@@ -392,7 +392,7 @@ def _(found: Changes) -> list[Markup]:
         return []
     tables = [table("Mean changes, with their 95 % intervals", found.table())]
     if next(iter(found.values())).rules:
-        tables.append(table("Regions, with 95 % intervals", found.table("regions")))
+        tables.append(table("Groups of rows, with 95 % intervals", found.table("regions")))
     return tables
 
 

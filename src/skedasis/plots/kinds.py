@@ -289,7 +289,8 @@ def _parts_of_models(found: MultiModelRegions) -> list[Markup]:
 def _parts_of_recurrences(found: MultiModelRegionsByFeature) -> list[Markup]:
     ranks = found.ranking()[:PARTS]
     return [
-        html.folded(f"Regions of {r.feature}", *html.numbers_of(found[r.feature])) for r in ranks
+        html.folded(f"Groups of rows for {r.feature}", *html.numbers_of(found[r.feature]))
+        for r in ranks
     ]
 
 

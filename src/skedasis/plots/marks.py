@@ -375,7 +375,7 @@ def legend_of(panels: Sequence[Panel], order: Sequence[str] = ()) -> tuple[Key, 
     return tuple(Key(label, tuple(found[label])) for label in labels)
 
 
-_COUNT = re.compile(r" \([\d,.]+( rows?| %.*)?\)$")
+_COUNT = re.compile(r" \((a sample of )?[\d,.]+( rows?| repeats?| %.*)?\)$")
 _INTERVAL = re.compile(r"(\d[\d.]* % intervals?) (?:of|for|at) .*|(average) effect")
 
 

@@ -238,6 +238,7 @@ STYLES: dict[str, Style] = {
     "mean-dot": Style(fill="ink", shape="dot", size=1.0),
     "interval": Style("interval-edge", 0.55, fill="interval"),
     "interval-bar": Style("interval", 5.5),
+    "bands": Style(fill="soft", fill_opacity=0.3),
     "compared": Style("curve", 1.0, (1.0, 1.6)),
     "missing": Style("average", 1.1, fill="ground", shape="diamond", size=2.2),
     "beyond-above": Style("average", 1.1, fill="ground", shape="triangle", size=2.2),

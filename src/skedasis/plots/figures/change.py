@@ -134,7 +134,7 @@ def means_figure(
             else ["no row"]
         )
         tip.append(counted(line.rows, "row"))
-        label = f"mean change of {'a region' if line.of_region else ALL}"
+        label = f"mean change of {'a group of rows' if line.of_region else ALL}"
         name = f"{line.name} ({line.rows:,})"
         shown.append(RankedLine(name, line.value, tip, line.ends, style, label))
         said += [f"{line.name} {number(line.value)}{in_unit(change.unit)}"] if known else []
@@ -142,7 +142,7 @@ def means_figure(
     panel = ranked_panel(
         shown, axis, title=title, notes=notes, interval=interval, reach=np.inf, dotted=True
     )
-    of = "regions" if any(line.of_region for line in lines) else "moves"
+    of = "groups of rows" if any(line.of_region for line in lines) else "moves"
     more = f"; and {len(lines) - 6:,} more {of}" if len(lines) > 6 else ""
     alt = f"{title}. Mean change: {'; '.join(said[:6])}{more}. {'; '.join(notes)}."
     return FigureSpec(((panel,),), str(title), alt)
@@ -180,9 +180,9 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
     beyond = 100 - float(height.sum())
     notes = [said, *change_notes(change)]
     if beyond > 0.02:
-        notes.append(f"{beyond:.1g} % of rows are off the scale")
+        notes.append(f"{percent(beyond / 100)} of rows are off the scale")
     tips = [
-        f"change {low} – {high}{unit}\n{number(rows)} % of rows"
+        f"change {low} – {high}{unit}\n{percent(rows / 100)} of rows"
         for (low, high), rows in zip(pairwise(position_texts(edges)), height.tolist(), strict=True)
     ]
     by_weight = "% of rows" if kept.weight is None else "% of rows by weight"

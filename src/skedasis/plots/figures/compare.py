@@ -35,7 +35,7 @@ from skedasis.plots.figures.multiples import (
 )
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.figures.shown_levels import ShownLevels
-from skedasis.plots.figures.surface import surface_figure
+from skedasis.plots.figures.surface import grid_text, surface_figure
 from skedasis.plots.figures.titles import effect_title, surface_title
 from skedasis.plots.marks import (
     Area,
@@ -80,9 +80,6 @@ BANDS = 3
 
 MOST = 8
 """Most effects; more could not be distinguished by line style, mark and colour."""
-
-OFTEN, OFTEN_SMALL = 25, 8
-"""Most marks on a line, and on one of many small figures; more marks would hide it."""
 
 STOPS = 40
 """Number of equidistant points at which overlaid curves are described."""
@@ -224,7 +221,7 @@ def overlays(
     """Return one overlay for each feature that all results have, the most important ones first."""
     common = common_features(many)
     first = [es[common[0]] for es in many]
-    names = _labels(first, bins=False) if labels is None else distinct_labels(labels)
+    names = _labels(first, size=False) if labels is None else distinct_labels(labels)
     each: list[FigureSpec] = []
     for place, feature in enumerate(common[:top]):
         effects = [es[feature] for es in many]
@@ -243,7 +240,7 @@ def overlays(
         len(dict.fromkeys(f for es in many for f in es)),
         columns,
         page,
-        notes=_zero_notes(first[0], len(many), center, confidence_level, scale),
+        notes=_zero_notes(first[0], center, scale),
     )
 
 
@@ -328,14 +325,13 @@ def overlay_panel(
         levels,
         gaps_of=first,
         line=line,
-        bands=len(curves) <= BANDS,
+        level=confidence_level if len(curves) <= BANDS else None,
         rug=None if most is None else effect_parts.effect_rug(most),
-        small=small,
         height=160.0,
         title=effect_title(*effects, quantity=quantity),
         notes=(
             *(() if levels is None else levels.notes()),
-            *_zero_notes(first, len(effects), center, confidence_level, scale),
+            *_zero_notes(first, center, scale),
             *effect_parts.missing(first),
         ),
     )
@@ -350,23 +346,27 @@ def overlaid_panel(
     *,
     gaps_of: Effect,
     line: Sequence[Mark],
-    bands: bool,
+    level: float | None,
     rug: Rug | None,
-    small: bool,
     height: float,
     title: Title,
     notes: Sequence[str],
     whole: OverlaidCurve | None = None,
     doubts: effect_parts.Doubts | None = None,
 ) -> Panel:
-    """Return a panel of curves over each other, and behind them that of all rows, if it is given."""
+    """Return a panel of curves over each other, and behind them that of all rows, if it is given.
+
+    Their intervals are drawn with confidence `level`, unless it is None.
+    """
     hatched, words = effect_parts.hatches(doubts, y, gaps_of)
-    drawn = [overlaid_marks(c, i, levels, small=small) for i, c in enumerate(curves)]
+    drawn = [overlaid_marks(c, i, levels) for i, c in enumerate(curves)]
     shown = curves if whole is None else [*curves, whole]
+    known = any(np.isfinite(c.lower).any() for c in curves)
+    bands = [] if level is None or not known else _named([band for band, _ in drawn], level)
     marks = (
         *hatched,
         *line,
-        *((band for band, _ in drawn) if bands else ()),
+        *bands,
         *(() if whole is None else _whole_marks(whole, levels)),
         *(mark for _, marks in drawn for mark in marks),
         *(() if rug is None else (rug,)),
@@ -392,27 +392,31 @@ def _whole_marks(curve: OverlaidCurve, levels: ShownLevels | None) -> tuple[Mark
     return (line,) if levels is None and len(curve.x) > 1 else (line, points)
 
 
-def _zero_notes(
-    first: Effect, n: int, center: Zero, confidence_level: float, scale: CurveScale
-) -> tuple[str, ...]:
-    """Return notes on the intervals and on what zero is."""
-    bands = (f"bands: {100 * confidence_level:g} % intervals",) if n <= BANDS else ()
+def _named(bands: Sequence[Area | Segments], level: float) -> list[Area | Segments]:
+    """Return intervals with one legend entry: of several colours, a grey one without a place of its own."""
+    name = f"{100 * level:g} % interval"
+    if len(bands) == 1:
+        return [replace(bands[0], label=name)]
+    none = np.zeros(0)
+    if isinstance(bands[0], Area):
+        return [*bands, Area(none, none, none, "bands", name)]
+    return [*bands, Segments(none, none, none, none, "whisker", name)]
+
+
+def _zero_notes(first: Effect, center: Zero, scale: CurveScale) -> tuple[str, ...]:
+    """Return a note on what zero is."""
     around = center == "mean" and not first.spec.derivative and scale == "difference"
-    return (*bands, *(("each curve minus its mean",) if around else ()))
+    return ("each curve minus its mean",) if around else ()
 
 
 def overlaid_marks(
-    curve: OverlaidCurve, i: int, levels: ShownLevels | None, *, small: bool
-) -> tuple[Mark, tuple[Mark, ...]]:
-    """Return the interval of an effect, and its line with marks."""
+    curve: OverlaidCurve, i: int, levels: ShownLevels | None
+) -> tuple[Area | Segments, tuple[Mark, ...]]:
+    """Return the interval of an effect, and its line, or its points at levels."""
     label, x, y, lower, upper = curve
     if levels is None and len(x) > 1:
-        band: Mark = Area(x, lower, upper, f"hue{i}-band")
-        line = (Line(x, y, f"hue{i}", label),)
-        # Marks of different lines are staggered so that they do not overlap.
-        every = max(1, -(-len(x) // (OFTEN_SMALL if small else OFTEN)))
-        marked = np.arange((i * every) // 3 % every, len(x), every)
-        return band, (*line, Points(x[marked], y[marked], f"hue{i}-vertex", label))
+        # Without marks: some points of a curve would seem to be special.
+        return Area(x, lower, upper, f"hue{i}-band"), (Line(x, y, f"hue{i}", label),)
     band = Segments(x, lower, x, upper, f"hue{i}-interval")
     line = (Line(x, y, f"hue{i}-thin", label),) if levels is not None and levels.ordered else ()
     return band, (*line, Points(x, y, f"hue{i}-vertex", label))
@@ -451,8 +455,8 @@ def _minus_data_mean(effect: Effect) -> Effect:
     return replace(effect, value=zero_rounding(effect.value - mean_over_data(effect), size))
 
 
-def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[str, ...]:
-    """Return the names of the methods, with quantity and number of bins if they are equal, all different."""
+def _labels(results: Sequence[Effect | Surface], *, size: bool = True) -> tuple[str, ...]:
+    """Return the names of the methods, with quantity and size if they are equal, all different."""
     first = results[0].about.quantity
     rules = [with_minus(r.rule) if isinstance(r, Effect) else "" for r in results]
     if any(rules):
@@ -469,12 +473,19 @@ def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[
     ]
     return distinct_labels(
         [
-            f"{n}, {counted(len(r.bins), 'bin')}"
-            if bins and isinstance(r, BinnedEffect) and names.count(n) > 1
-            else n
+            f"{n}, {_size(r)}" if size and names.count(n) > 1 else n
             for n, r in zip(names, results, strict=True)
         ]
     )
+
+
+def _size(result: Effect | Surface) -> str:
+    """Return the number of bins, points or levels of an effect, or of the cells of a surface."""
+    if isinstance(result, Surface):
+        return grid_text(result)
+    if isinstance(result, BinnedEffect):
+        return counted(len(result.bins), "bin")
+    return counted(len(result.axis), result.axis.noun)
 
 
 def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:

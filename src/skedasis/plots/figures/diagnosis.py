@@ -99,7 +99,6 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
     zero = (vertical_line(0.0), horizontal_line(0.0))
     axes = np.array([[0.0, -np.inf, 0.0, np.inf], [-np.inf, 0.0, np.inf, 0.0]])
     names = distinct_names([clean(diagnosis.feature_titles[i]) for i in order[:NAMED]], SHORT)
-    of = str(diagnosis.provenance.get("quantity", ""))
     known = f"crosses: {100 * level:g} % intervals" if np.isfinite(lower).any() else "no intervals"
     return Panel(
         x,
@@ -108,7 +107,6 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
         240.0,
         importance_title(diagnosis.likelihood, "importance for likelihood and entropy"),
         (
-            *((shorten(of, 60),) if of else ()),
             counted(both[0].rows, "row"),
             repeated(both[0]),
             known,
@@ -178,17 +176,15 @@ def _regions(left: bool, below: bool) -> tuple[Text, ...]:
     """Return the texts on the meaning of parts of the panel; on negative values only if there are some."""
     end = np.inf
     words: list[tuple[str, float, float, LabelSide, LabelSide]] = [
-        ("informative and shared:\nPFI underestimates it", end, end, -1, -1),
-        ("shared,\nnot informative", -end, end, 1, -1),
-        ("informative,\nindependent", end, 0.0, -1, -1),
+        ("matters, and others\ntell part of it", end, end, -1, -1),
+        ("others tell it,\nnot needed", -end, end, 1, -1),
+        ("matters alone", end, 0.0, -1, -1),
         ("unused", 0.0, 0.0, -1, -1),
     ]
     if left:
-        words.append(("negative Likelihood-PFI:\nbetter without the feature", -end, -end, 1, 1))
+        words.append(("better without\nthe feature", -end, -end, 1, 1))
     if below:
-        words.append(
-            ("negative Entropy-PFI: shared,\npermuting reduces the entropy", end, -end, -1, 1)
-        )
+        words.append(("permuting it makes\nthe model surer", end, -end, -1, 1))
     # Texts on the part below zero must not be above zero.
     return tuple(
         Text(

@@ -171,9 +171,6 @@ def _short(names: Sequence[str]) -> tuple[str, ...]:
 THIRDS = 3
 """Number of groups of about equal weight that numbers on a colour scale are cut into."""
 
-MARKERS = 6
-"""Number of markers on the line of a group's average, at other points than those of other groups."""
-
 
 @dataclass(frozen=True, eq=False)
 class GroupAverage:
@@ -244,13 +241,9 @@ def _names_of_thirds(colors: ColorEncoding, edges: Floats) -> list[str]:
 
 
 def lines_of_groups(x: Floats, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
-    """Yield the line of each group's average over a grid, with a few markers, which differ without colours."""
-    for k, group in enumerate(groups):
+    """Yield the line of each group's average over a grid."""
+    for group in groups:
         yield Line(x, group.value, group.style, group.label)
-        shift = (k + 0.5) / len(groups)
-        wanted = x[0] + (np.arange(MARKERS) + shift) / MARKERS * (x[-1] - x[0])
-        at = np.unique(np.clip(np.searchsorted(x, wanted), 0, len(x) - 1))
-        yield Points(x[at], group.value[at], f"{group.style}-point", group.label)
 
 
 def texts_of_groups(x: Floats, groups: Sequence[GroupAverage]) -> Iterator[Text]:

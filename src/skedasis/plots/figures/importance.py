@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from skedasis._arguments import check_int_or_none, check_probability
-from skedasis._numbers import counted, number
+from skedasis._numbers import counted, number, percent
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -185,7 +185,10 @@ def permutation_figure(
     highest = max(float(before.max()), *(float(m.max()) for m in moved))
     said = "% of rows" if local.weight is None else "% of rows by weight"
     y = PlotAxis(said, None, 0.0, 1.08 * highest, 0.0)
-    labels = f"before permutation: {_kept(local)}", f"after permutation: {repeated(importance)}"
+    labels = (
+        f"before permutation ({_kept(local)})",
+        f"after permutation ({repeated(importance)})",
+    )
     panels = [
         _histograms(
             name, (x, y), edges, (before, m), (own, float(share @ a.mean(axis=1)) / 100), labels
@@ -255,12 +258,14 @@ def _histograms(
     )
     rise = f"mean {number(means[0])} → {number(means[1])}"
     beyond = 200 - float(before.sum() + after.sum())
-    notes = (rise, f"{beyond / 2:.1g} % of rows are off the scale") if beyond > 0.02 else (rise,)
+    notes = (
+        (rise, f"{percent(beyond / 200)} of rows are off the scale") if beyond > 0.02 else (rise,)
+    )
     texts = position_texts(edges)
     unit = f" {shorten(axes[0].unit, 30)}" if axes[0].unit else ""
     tips = [
-        f"{low} – {high}{unit}\nbefore permutation {number(own)} %\n"
-        f"{shorten(name, LONG)} permuted {number(permuted)} %"
+        f"{low} – {high}{unit}\nbefore permutation {percent(own / 100)}\n"
+        f"{shorten(name, LONG)} permuted {percent(permuted / 100)}"
         for (low, high), own, permuted in zip(
             pairwise(texts), before.tolist(), after.tolist(), strict=True
         )

@@ -60,7 +60,7 @@ REACH = 2.0
 
 EQUAL = "heterogeneity score = importance"
 
-TO_REGIONS = "to the mean of its regions"
+TO_REGIONS = "to the mean of its groups of rows"
 
 KINDS = ("numeric", "ordinal", "nominal")
 
@@ -219,7 +219,7 @@ def _most_important(
         if p.feature in moved
     ]
     if within:
-        yield f"Arrows lead to the mean of the regions: {first_of(within)}."
+        yield f"Arrows lead to the mean of the groups of rows: {first_of(within)}."
 
 
 def _is_move(p: ImportancePoint, to: RegionsPoint) -> bool:
@@ -240,7 +240,7 @@ def _arrows(known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoint])
 
 def _within_text(to: RegionsPoint) -> str:
     numbers = f"importance {number(to.importance)}, heterogeneity score {number(to[1])}"
-    return f"within {counted(to.regions, 'region')}: {numbers}"
+    return f"within {counted(to.regions, 'group')} of rows: {numbers}"
 
 
 def _point_tip(p: ImportancePoint, link: str, within: RegionsPoint | None) -> Tooltip:

@@ -53,7 +53,7 @@ from skedasis.results.regions import (
 from skedasis.results.time_axis import align_time_axis
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
-WITHIN = "left within regions"
+WITHIN = "left within the groups"
 """Name of the score that the regions leave."""
 
 PANEL, TOGETHER = 150.0, 190.0
@@ -61,6 +61,15 @@ PANEL, TOGETHER = 150.0, 190.0
 
 SPREAD = "spread between rows (SD)"
 """Name of the heterogeneity score on axes."""
+
+OWN_AVERAGE, OWN_HEIGHT = (
+    "each curve is around the average of its own rows: compare how curves rise and fall, not their heights",
+    "heights differ also because the groups differ: the effect is how each curve rises or falls",
+)
+"""Notes on the heights of curves of groups of rows, around zero and as predictions."""
+
+HERE = "this group"
+"""Name of a group of rows in its own panel."""
 
 
 def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) -> FigureSpec:
@@ -77,19 +86,17 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
     title = _title(regions)
     scored = view.scores and n > 1 and math.isfinite(regions.scores.whole)
     lines = _spreads(regions, labels, level) if scored else []
-    compact = _compact(regions, view) if n > 1 and not together and n <= MOST else None
+    compact = _compact(regions, view) if 1 < n <= MOST else None
     if together:
-        curves = panel_of_all(regions, found)
+        curves = panel_of_all(regions, found, level)
         stacks, named = [(curves,)], [title]
-        alone = FigureSpec(((curves,),), str(title), "", order=(*labels, ALL_ROWS))
         if scored:
             stacks.append((_all_spreads(regions, lines, level),))
             named.append(replace(title, quantity=f"spread of the {title.quantity}"))
-            compact = alone
     else:
         stacks = [
             (
-                _region_panel(regions, i, found, scored=scored),
+                _region_panel(regions, i, found, level, scored=scored),
                 *_own_spread(lines, i, level, regions.about.unit),
             )
             for i in shown
@@ -107,8 +114,8 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
         heading=title if len(stacks) > 1 else Title(),
         stack_titles=tuple(map(str, named)),
         notes=_figure_notes(regions, view, len(labels)),
-        order=(*(labels if together else ("region",)), ALL_ROWS),
-        noun="region" if not together else "panel",
+        order=(*(labels if together else (HERE,)), ALL_ROWS),
+        noun="group" if not together else "panel",
         compact=None if compact is None else replace(compact, alt=alt),
     )
 
@@ -117,7 +124,7 @@ def _compact(regions: Regions, view: RegionsPlotOptions) -> FigureSpec:
     """Return the curves of all regions in one panel, for figures without room for a panel each."""
     short, features = short_rules(regions)
     found = region_curves(regions, range(len(short)), short, replace(view, kind="together"))
-    panel = panel_of_all(regions, found)
+    panel = panel_of_all(regions, found, view.confidence_level)
     return FigureSpec(
         ((panel,),),
         str(panel.title),
@@ -158,7 +165,7 @@ def short_rules(regions: Regions) -> tuple[tuple[str, ...], tuple[str, ...]]:
             parts.append(shorten(text, SHORT) if len(conditions) > 1 else text)
         labels.append(f"[{i}] {shorten(with_minus(', '.join(parts)), LONGEST)}")
     names = [clean(c.feature.title) for c, same in zip(every[0], shared, strict=False) if same]
-    return tuple(labels), (f"regions by {', '.join(names)}",)
+    return tuple(labels), (f"groups by {', '.join(names)}",)
 
 
 def region_labels(regions: Regions) -> tuple[str, ...]:
@@ -171,7 +178,7 @@ def region_labels(regions: Regions) -> tuple[str, ...]:
 
 
 def _title(regions: Regions) -> Title:
-    return effect_title(regions.whole, among=counted(len(regions), "region"))
+    return effect_title(regions.whole, among=counted(len(regions), "group") + " of rows")
 
 
 def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tuple[str, ...]:
@@ -179,9 +186,10 @@ def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tup
     if view.kind == "together":  # panels have notes of their own
         notes += [shorten(clean(text), LONGEST) for text in alternatives(regions)]
     if shown < len(regions):
-        notes.append(f"the first {shown} of {len(regions):,} regions")
-    if view.kind == "panels" or len(regions) <= BANDS:
-        notes.append(f"bands: {100 * view.confidence_level:g} % intervals")
+        notes.append(f"the first {shown} of {len(regions):,} groups")
+    if len(regions) > 1 and not regions.whole.spec.derivative:
+        around = regions.whole.spec.center is not None and view.scale == "difference"
+        notes.append(OWN_AVERAGE if around else OWN_HEIGHT)
     if view.scores and len(regions) > 1 and not math.isfinite(regions.scores.whole):
         notes.append("spread not computed")
     said = beyond_text(regions.whole)
@@ -237,7 +245,9 @@ def region_curves(
     return RegionCurves(effects, curves, all_rows, x, y, levels, line)
 
 
-def _region_panel(regions: Regions, i: int, found: RegionCurves, *, scored: bool) -> Panel:
+def _region_panel(
+    regions: Regions, i: int, found: RegionCurves, level: float, *, scored: bool
+) -> Panel:
     effect, curve, several = found.effects[i], found.curves[i], len(regions) > 1
     part = main_part(effect).effect
     rug = effect_parts.effect_rug(effect) if found.levels is None else None
@@ -256,9 +266,8 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves, *, scored: bool
         found.levels,
         gaps_of=regions.whole,
         line=found.line,
-        bands=True,
+        level=level,
         rug=rug,
-        small=True,
         height=PANEL,
         title=title,
         notes=notes,
@@ -267,7 +276,7 @@ def _region_panel(regions: Regions, i: int, found: RegionCurves, *, scored: bool
     )
     return replace(
         panel,
-        marks=relabelled(panel.marks, {curve.label: "region"}),
+        marks=relabelled(panel.marks, {curve.label: HERE}),
         texts=panel.texts if len(effect_parts.hatched_gaps(regions.whole)[0]) else (),
     )
 
@@ -287,14 +296,14 @@ def _region_notes(regions: Regions, i: int, *, scored: bool) -> tuple[str, ...]:
 def panel_of_all(
     regions: Regions,
     found: RegionCurves,
+    level: float,
     *,
-    small: bool = False,
     height: float = TOGETHER,
     notes: Sequence[str] | None = None,
 ) -> Panel:
     """Return a panel with the curves of all regions, by default with the numbers of rows and of regions."""
     if notes is None:
-        notes = counted(regions.nodes[0].count, "row"), counted(len(found.curves), "region")
+        notes = counted(regions.nodes[0].count, "row"), counted(len(found.curves), "group")
     return overlaid_panel(
         found.curves,
         found.x,
@@ -302,9 +311,8 @@ def panel_of_all(
         found.levels,
         gaps_of=regions.whole,
         line=found.line,
-        bands=len(found.curves) <= BANDS,
+        level=level if len(found.curves) <= BANDS else None,
         rug=effect_parts.effect_rug(regions.whole) if found.levels is None else None,
-        small=small,
         height=height,
         title=effect_title(regions.whole),
         notes=notes,
@@ -383,7 +391,7 @@ def _own_spread(
         for line in lines
     )
     axis = PlotAxis("", None, 0.0, ends[1] or 1.0, 0.02, hidden=True, room=room)
-    mine = [lines[0], replace(lines[i + 1], name="here", style="bar")]
+    mine = [lines[0], replace(lines[i + 1], name=HERE, style="bar")]
     panel = ranked_panel(mine, axis, title=Title(), interval=f"{100 * level:g} % interval")
     up = replace(panel.y, name=SPREAD, unit=unit)
     return (replace(panel, y=up, kind="detail", frame=False, grid=""),)
@@ -394,14 +402,14 @@ def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]
     parts = [f"{_title(regions)}. {sentence(summary_text(regions))}"]
     parts += [f"{label}: {curve_words(e)}." for label, e in zip(labels, effects, strict=True)][:8]
     if len(effects) > 8:
-        parts.append(f"And {len(effects) - 8} more regions.")
+        parts.append(f"And {len(effects) - 8} more groups.")
     said = beyond_text(regions.whole)
     parts += [f"{said}."] if said else []
     scores = regions.scores
     if math.isfinite(scores.whole) and len(regions) > 1:
         before = with_error(scores.whole, scores.whole_error)
         after = with_error(scores.within, scores.within_error)
-        parts.append(f"Heterogeneity score {before} in all rows, {after} within the regions.")
+        parts.append(f"{SPREAD}: {before} in all rows, {after} within the groups.".capitalize())
     return " ".join(parts)
 
 
@@ -429,9 +437,9 @@ def regions_overview_figure(
         legend = (ALL_ROWS if split else "", WITHIN)
         values = [(r.scores.whole, r.scores.within if len(r) > 1 else math.nan) for r in shown]
     else:
-        quantity = "part that regions explain"
+        quantity = "part that groups of rows explain"
         x, style = (
-            PlotAxis("explained by regions", "% of the loss", math.nan, math.nan, 0.04),
+            PlotAxis("explained by groups of rows", "% of the loss", math.nan, math.nan, 0.04),
             "bar",
         )
         shares = [100 * float(np.clip(r.loss_explained, 0.0, 1.0)) * (len(r) > 1) for r in shown]

@@ -67,9 +67,9 @@ def regions_summary_figure(
     view = RegionsPlotOptions(kind="together", scale=scale)
     found = region_curves(regions, heaviest, labels, view, MOST_LEVELS)
     hidden = len(regions) - len(heaviest)
-    more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
+    more = (f"and {counted(hidden, 'more group')} of rows",) if hidden else ()
     notes = (*notes, *more)
-    panel = _quiet(panel_of_all(regions, found, small=True, height=HEIGHT, notes=notes))
+    panel = _quiet(panel_of_all(regions, found, view.confidence_level, height=HEIGHT, notes=notes))
     title = panel.title
     said = f"{title}. {sentence(summary_text(regions))}"
     alt = [

@@ -15,7 +15,8 @@ from skedasis._numbers import counted, number
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.plots.figures.titles import surface_title
+from skedasis.plots.figures.effect_parts import WHERE
+from skedasis.plots.figures.titles import TIMES, surface_title
 from skedasis.plots.marks import (
     Contour,
     FigureSpec,
@@ -127,7 +128,7 @@ def surface_figure(
         marks.append(Rectangles(a[j], a[j + 1], b[i], b[i + 1], "rowless", "no rows"))
     if options.confidence_level is not None:
         marks += _contains_zero(shown, heat, options.confidence_level)
-    marks += _contours(lines, scale, diverging=diverging, numbers=not y.discrete)
+    marks += _contours(lines, scale, numbers=not y.discrete)
     # Tiles state the number of rows; dots would only hide the text.
     dots = options.points and not (tiles and x.discrete and y.discrete)
     marks += _rows(shown, dots=dots, density=options.density)
@@ -136,7 +137,7 @@ def surface_figure(
         band = WRITTEN_BAND if numbers or (tiles and len(y.at) <= 12) else BAND
         height = float(np.clip(band * len(y.at), *BAND_LIMITS))
     notes = _notes(shown, filled=options.empty == "filled")
-    signed = ("+ maximum, \N{MINUS SIGN} minimum",) if signs else ()
+    signed = ("+ highest, \N{MINUS SIGN} lowest",) if signs else ()
     main = Panel(
         x.axis,
         y.axis,
@@ -349,7 +350,7 @@ def _contains_zero(shown: _Map, heat: Heat, level: float) -> list[Mark]:
     if len(i) == 0:
         return []
     sides = heat.x[start], heat.x[stop], heat.y[i], heat.y[i + 1]
-    return [Rectangles(*sides, "unclear", "interval contains zero")]
+    return [Rectangles(*sides, "unclear", "not clearly different from 0")]
 
 
 def _between(x: HeatmapAxis, y: HeatmapAxis) -> list[Mark]:
@@ -385,7 +386,7 @@ def _rows(shown: _Map, *, dots: bool, density: bool) -> list[Mark]:
         for k, side in enumerate(("top", "right")):
             edges = rims[k].bars(at[:, k])
             bars = np.histogram(at[:, k], edges, weights=weight)[0].astype(float)
-            found.append(Margin(side, edges, bars, "rows along each axis"))
+            found.append(Margin(side, edges, bars, WHERE))
     return found
 
 
@@ -516,16 +517,15 @@ def _style(level: float) -> str:
     return "contour-zero" if level == 0 else "contour-negative" if level < 0 else "contour"
 
 
-def _contours(
-    lines: Mapping[float, list[Floats]], scale: PlotAxis, *, diverging: bool, numbers: bool
-) -> list[Mark]:
+def _contours(lines: Mapping[float, list[Floats]], scale: PlotAxis, *, numbers: bool) -> list[Mark]:
     """Return the contours; those below zero are dashed."""
     levels = tuple(lines)
     texts = scale.scale.texts(levels) if levels else []
-    others = "contour (≥ 0)" if diverging else "contour"
-    # The line at zero is thicker; the legend shows the others.
     first = next((v for v in levels if v > 0), 0.0)
-    labels = ["contour (< 0)" if v < 0 else others if v > 0 or first == 0 else "" for v in levels]
+    labels = [
+        "equal values below 0" if v < 0 else "equal values" if v > 0 or first == 0 else ""
+        for v in levels
+    ]
     return [
         Contour(tuple(lines[v]), text if numbers else "", _style(v), label)
         for v, text, label in zip(levels, texts, labels, strict=True)
@@ -611,15 +611,9 @@ def _notes(shown: _Map, *, filled: bool) -> tuple[str, ...]:
     rows = known.get("rows", 0 if surface.rows is None else len(surface.rows))
     outside = known.get("rows_outside", 0)
     missing = rows - known.get("rows_in_cells", rows - outside) - outside
-    parts = [_parts(s) for s in surface.sides]
-    what = "cells" if surface.cells is not None else "points"
-    if any(map(is_discrete, surface.sides)):
-        cells = " \N{MULTIPLICATION SIGN} ".join(f"{n} {name}" for n, name in parts)
-    else:
-        cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
-    notes = [counted(int(rows - outside - missing), "row"), cells]
+    notes = [counted(int(rows - outside - missing), "row"), grid_text(surface)]
     if outside:
-        notes.append(f"{counted(int(outside), 'row')} outside the {what}")
+        notes.append(f"{counted(int(outside), 'row')} outside the {_grid_noun(surface)}")
     if missing:
         notes.append(f"{counted(int(missing), 'row')} with a missing value")
     if empty.any():
@@ -630,11 +624,11 @@ def _notes(shown: _Map, *, filled: bool) -> tuple[str, ...]:
     if np.isfinite(strength):
         size = 0.0 if is_rounding_only(surface) else strength
         what = "standard deviation" if surface.includes_main_effects else "interaction strength"
-        notes.append(f"{what} {size:.3g} {surface.about.unit or ''}".strip())
+        notes.append(f"{what} {number(size)} {surface.about.unit or ''}".strip())
     if surface.includes_main_effects:
         notes.append("with main effects")
     else:
-        notes.append("second-order effect, without main effects")
+        notes.append("interaction only")
     for rim in shown.rims:
         some, all_ = len(rim.at), rim.side.n_nodes
         if isinstance(rim.side, LevelPairAxis) and some < all_:
@@ -642,6 +636,18 @@ def _notes(shown: _Map, *, filled: bool) -> tuple[str, ...]:
                 f"{some} of {all_:,} levels of {shorten(rim.axis.name, 24)}, with most rows"
             )
     return tuple(notes)
+
+
+def _grid_noun(surface: Surface) -> str:
+    return "cells" if surface.cells is not None else "points"
+
+
+def grid_text(surface: Surface) -> str:
+    """Return the size of the grid of a surface: "12 × 12 cells", "23 bins × 2 levels"."""
+    parts = [_parts(s) for s in surface.sides]
+    if any(map(is_discrete, surface.sides)):
+        return TIMES.join(f"{n} {name}" for n, name in parts)
+    return f"{parts[0][0]}{TIMES}{parts[1][0]} {_grid_noun(surface)}"
 
 
 def _parts(side: PairAxis) -> tuple[int, str]:
