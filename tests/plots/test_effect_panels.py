@@ -95,7 +95,9 @@ class TestAccumulated:
         x, value = e.path()
         line = only(main, Line, "average")
         np.testing.assert_allclose((line.x, line.y), (x, value))
-        np.testing.assert_array_equal(only(main, Points, "vertex").x, e.x)
+        assert not list(
+            marks_of(main, Points)
+        )  # edges of bins are no special points of a bent curve
         means = only(below, Segments, "slope")
         np.testing.assert_allclose((means.y0, means.y1), e.bins.ends)
 
@@ -147,8 +149,9 @@ class TestAccumulated:
         (main,) = effect_figure(e).panels
         assert main.notes == ("500 rows", "the feature is constant")
         assert main.x.ticks == (0.3,)
-        # A single point has no area and no line.
-        assert {"heterogeneity-bar", "interval-bar", "vertex"} <= styles(main)
+        # A single point has no area and no line, and no spread that is not there.
+        assert {"interval-bar", "vertex"} <= styles(main)
+        assert "heterogeneity-bar" not in styles(main)
         assert not [*marks_of(main, Area), *marks_of(main, Line)]
 
 
@@ -332,9 +335,10 @@ class TestConstants:
         assert main.y.range[1] - main.y.range[0] > 0.1
         assert not only(main, Line, "average").y.any()
         assert not only(main, CurveSet).y.any()
-        for band in heterogeneity_and_interval(main):
-            assert not band.lower.any()
-            assert not band.upper.any()
+        (band,) = marks_of(main, Area)
+        assert band.style == "interval"
+        assert not band.lower.any()
+        assert not band.upper.any()
         assert not any("10⁻" in t for t in texts(effect_figure(e)))
 
 
@@ -380,3 +384,24 @@ class TestScale:
         assert len(text) <= room
         assert text[0] == "a"
         assert text.endswith("ds")
+
+
+def test_what_leaves_a_panel_is_counted_or_said():
+    """With four rows in a bin whiskers and intervals are wider than the scale that other bins determine."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [np.r_[rng.uniform(0, 1, 300), 1.0 + rng.uniform(0, 1, 4)], rng.normal(size=304)]
+    )
+    X[-4:, 1] *= 1000
+    e = sd.explain(
+        lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=sd.Edges([0.0, 0.5, 1.0, 2.0]))
+    )
+    main, below = effect_figure(e).panels[:2]
+    whiskers = only(below, Segments, "whisker")
+    low, high = below.y.range
+    outside = int(np.sum((whiskers.y0 < low) | (whiskers.y1 > high)))
+    assert outside == 1
+    assert "1 of 3 ± SD between rows are off the scale" in below.notes
+    interval = only(main, Area, "interval")
+    beyond = bool(np.any((interval.lower < main.y.range[0]) | (interval.upper > main.y.range[1])))
+    assert beyond == ("some intervals are off the scale" in main.notes)

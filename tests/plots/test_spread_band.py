@@ -13,7 +13,7 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_parts import DEVIATION, spread_vertices
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.summary import effect_summary_figure
-from skedasis.plots.marks import Area, Line
+from skedasis.plots.marks import Area, Line, legend_of, marks_of
 from skedasis.results.effect import Spread
 from tests.plots.spec_helpers import legend, only, tips
 
@@ -73,11 +73,10 @@ class TestVertices:
         drawn = np.interp(fine, x, spread.at(x))
         assert np.max(np.abs(drawn - true)) <= 1.01 * DEVIATION * scale * max(ends)
 
-    def test_without_spread_no_vertices_are_added(self, rhale):
-        effect = replace(rhale, spread=spread_of([-0.5, 0.5], np.zeros(2)))
-        band = band_of(effect)
-        np.testing.assert_array_equal(band.x, np.union1d(effect.x, [-0.5, 0.5]))
-        np.testing.assert_array_equal(band.upper, band.lower)
+    def test_a_spread_of_zero_is_neither_drawn_nor_in_the_legend(self, rhale):
+        spec = effect_figure(replace(rhale, spread=spread_of([-0.5, 0.5], np.zeros(2))))
+        assert not list(marks_of(spec.main, Area, "heterogeneity"))
+        assert "± spread between rows" not in [key.label for key in legend_of(spec.panels)]
 
     def test_of_a_partial_dependence(self, X):
         """The curve of a row is z x; minus its mean over the data, z (x - mean)."""

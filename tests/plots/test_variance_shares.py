@@ -49,7 +49,7 @@ def test_segments_are_the_parts():
 def test_a_part_below_zero_is_not_drawn():
     spec = variance_shares_figure(variance_shares(0.5, -0.02, 0.125))
     assert len(bars(variance_shares(0.5, -0.02, 0.125))) == 3
-    assert "regions of a: nothing at the held-out rows (−2 % ± 1 %)" in spec.notes[0]
+    assert "groups of rows for a: nothing at the held-out rows (−2 % ± 1 %)" in spec.notes[0]
     assert "−2 % ± 1 %" in spec.alt
 
 

@@ -46,7 +46,7 @@ from skedasis.plots.figures.regions import (
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
-from skedasis.plots.marks import CurveSet, FigureSpec
+from skedasis.plots.marks import CurveSet, FigureSpec, Title
 from skedasis.results import keywords
 from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
@@ -490,14 +490,15 @@ def explore(
     return page
 
 
-PANEL, ABREAST = 304.0, 3
-"""Width in pixels of a panel beside others, and how many are beside one another in a notebook."""
+SINGLE, PANEL, ABREAST = 400.0, 304.0, 3
+"""Width in pixels of a figure whose letters a phone does not make too small, and of a panel beside others; how many are
+beside one another in a notebook."""
 
 
 def _figures(spec: FigureSpec, ident: str) -> tuple[list[Markup], float]:
     """Return a figure as elements, several panels arranged by the width of the page, and about how high it is."""
     if len(spec.stacks) == 1:
-        one = draw(spec, ident=ident)
+        one = draw(spec, ident=ident, width=SINGLE)
         return [tag("figure", one.svg, class_="skd-figure")], one.height
     drawn, legend = draw_tiles(spec, ident=ident, width=PANEL)
     items = [
@@ -514,12 +515,18 @@ def _page(
     kind: DrawnKind[ResultT_contra], result: ResultT_contra, spec: FigureSpec, title: str
 ) -> html.Explorable:
     """Return the page of one figure."""
+    if len(spec.stacks) == 1 and title == spec.title:  # which the heading of the page states
+        (main, *below), *_ = spec.stacks
+        spec = replace(spec, stacks=((replace(main, title=Title()), *below),))
     figures, height = _figures(spec, "figure")
+    lead = kind.lead(result)
+    said = [] if len(spec.stacks) == 1 else [n for n in spec.notes if n not in lead]
+    figures += [html.note(" ".join(map(sentence, said)))] if said else []
     curves = any(isinstance(mark, CurveSet) for panel in spec.panels for mark in panel.marks)
     tables = html.numbers_of(result)
     parts = [] if kind.parts is None else kind.parts(result)
     body = [
-        html.head(title, kind.lead(result)),
+        html.head(title, lead),
         *figures,
         tag("p", f"{html.HINT} {html.CURVES}" if curves else html.HINT, class_="skd-hint"),
         *([] if kind.below is None else [kind.below(result)]),

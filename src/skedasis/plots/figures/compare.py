@@ -377,7 +377,7 @@ def overlaid_panel(
         marks,
         height,
         title,
-        tuple(notes),
+        (*notes, *effect_parts.off_scale(y, [(c.lower, c.upper) for c in curves if bands])),
         words,
         tooltips=tuple(overlaid_tooltips(gaps_of.feature_title, x, shown, levels)),
     )

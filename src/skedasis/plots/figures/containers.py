@@ -166,7 +166,7 @@ def outputs_figure(
     effects = {k: r for k, r in found.items() if isinstance(r, Effect)}
     if effects:
         shown = _most_important(effects, lambda e: e.importance)
-        names = [str(label) for label in shown]
+        names = [_name(label, noun) for label in shown]
         quantity = _shared_quantity(shown, noun)
         figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity, scale)
         return _of_members(figure, len(shown), len(effects), noun)
@@ -175,7 +175,7 @@ def outputs_figure(
         shown = _most_important(
             many, lambda es: max((e.importance for e in es.values()), default=0.0)
         )
-        names = [str(label) for label in shown]
+        names = [_name(label, noun) for label in shown]
         figure = overlays(
             [*shown.values()],
             names,
@@ -192,8 +192,9 @@ def outputs_figure(
         return _of_members(figure, len(shown), len(many), noun)
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
     shared = {"top": top, "confidence_level": confidence_level, "scale": scale}
+    apart = len({member.rules for member in found.values() if isinstance(member, Regions)}) > 1
     figures = {
-        str(label): _figures_of(str(label), member, of_output, shared, limits)
+        str(label): _figures_of(_name(label, noun), member, of_output, shared, limits, apart=apart)
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
     }
     title = _shared_title({label: own[0][1] for label, own in figures.items()}, noun)
@@ -206,6 +207,12 @@ def outputs_figure(
         total = sum(len(s) for s in found.values() if isinstance(s, Surfaces))
         return side_by_side(each, title, "surface", total, columns=columns, page=page)
     return side_by_side(each, title, noun, len(found), columns=columns, page=page)
+
+
+def _name(label: OutputLabel, noun: str) -> str:
+    """Return the name of an output or a model; one without a letter says of what it is the number: "model 0"."""
+    text = str(label)
+    return text if any(map(str.isalpha, text)) else f"{noun} {text}"
 
 
 def _shared_title(figures: Mapping[str, FigureSpec], noun: str) -> Title:
@@ -268,6 +275,8 @@ def _figures_of(
     of_output: OfOutput,
     shared: Mapping[str, object],
     limits: tuple[float, float] | None,
+    *,
+    apart: bool,
 ) -> list[tuple[str, FigureSpec]]:
     """Return the figures of one output, each with its title."""
     if isinstance(member, Surface | MultiModelSurface):
@@ -286,8 +295,8 @@ def _figures_of(
             (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
             for stack, title, alt in zip(figure.stacks, titles, figure.stack_alts, strict=True)
         ]
-    if isinstance(member, Regions):
-        # Outputs can have different regions, which are in one legend.
+    if isinstance(member, Regions) and apart:
+        # Different regions of outputs are in one legend.
         def named(entry: str) -> str:
             return f"{shorten(clean(label), 40)} {entry}" if entry.startswith("[") else entry
 

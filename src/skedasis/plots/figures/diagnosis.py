@@ -11,7 +11,8 @@ from skedasis._arguments import check_probability
 from skedasis._numbers import counted, number
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures.bars import RankedLine, ranked_panel
-from skedasis.plots.figures.importance import LONG, axis_of_values, cut, repeated
+from skedasis.plots.figures.effect_parts import off_scale
+from skedasis.plots.figures.importance import LONG, axis_of_values, repeated
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
@@ -91,7 +92,7 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
     ends = [t_interval(i.mean, i.std_error, i.df, level) for i in both]
     lower, upper = (np.column_stack([e[k] for e in ends])[order] for k in range(2))
     x, y = (_axis(i, at[:, k], (lower[:, k], upper[:, k])) for k, i in enumerate(both))
-    beyond = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
+    beyond = [off_scale(axis, [(lower[:, k], upper[:, k])]) for k, axis in enumerate((x, y))]
     x = replace(x, name=f"Likelihood-PFI: {x.name}")
     y = replace(y, name=f"Entropy-PFI: {y.name}", most=y.most + HEAD * (y.most - y.least))
     kinds = [diagnosis.verdicts[i].kind for i in order]

@@ -163,7 +163,7 @@ def _curve(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
     if options.ice is not None:
         curves = individual_curves(shown.points, shown.curves, options, shown)
     x, curve = effect_parts.horizontal(effect), (at, value, label)
-    # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
+    # On a grid finer than the bins, edges of bins would look like special points; those of an M-plot are means.
     finer = not means and len(at) > len(bins) + 1
     return main_panel(
         drawn,
@@ -173,7 +173,7 @@ def _curve(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
         bands=bands,
         intervals=(interval,),
         curves=curves,
-        vertices=np.flatnonzero(np.isin(at, bins.edges)) if finer else None,
+        vertices=np.zeros(0, dtype=np.int64) if finer else None,
         doubts=effect_parts.doubts(bins) if binned else None,
         gaps_of=shown if binned else None,
         notes=(*notes, *curve_notes(curves)),

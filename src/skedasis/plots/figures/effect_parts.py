@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -245,6 +245,13 @@ def readable_range(
     )
 
 
+def off_scale(axis: PlotAxis, intervals: Iterable[tuple[Floats, Floats]]) -> tuple[str, ...]:
+    """Return a note if intervals, given by their ends, extend beyond an axis."""
+    low, high = axis.range
+    beyond = any(np.any((lower < low) | (upper > high)) for lower, upper in intervals)
+    return ("some intervals are off the scale",) if beyond else ()
+
+
 def length_of(effect: Effect) -> int | None:
     """Return the number of rows of X; None with weights, because rows of weight zero are not counted."""
     weighted = effect.curves is not None and effect.curves.weight is not None
@@ -309,7 +316,7 @@ def spread_bands(
     if options.band == "accumulated" and effect.accumulated_std is not None:
         std = np.interp(at, effect.axis.coordinates, effect.accumulated_std)
         return (Band(at, value - std, value + std, label),)
-    if options.band != "spread" or spread is None or not np.isfinite(spread.value).any():
+    if options.band != "spread" or spread is None or not np.any(spread.value > 0):
         return ()
     x = at if spread.levels else spread_vertices(spread, at)
     y, std = np.interp(x, at, value), spread.at(x)
@@ -590,11 +597,14 @@ def spread_panel(
     fine, middle = "-fine" if len(mean) > 20 else "", (left + right) / 2
     caps = 1.0 if fine else 2.7
     marks += [
-        Segments(middle, lower, middle, upper, f"whisker{fine}", labels[1], caps),
+        Segments(middle, lower, middle, upper, f"whisker{fine}", labels[1] * bool(std.any()), caps),
         Segments(left, mean - tilt, right, mean + tilt, f"slope{fine}", labels[0]),
     ]
     said = labels[2].partition(" of ")[0]
     notes = (f"{unseen:,} of {len(values):,} {said} are off the scale",) if unseen else ()
+    wide = int(np.sum((lower < up.range[0]) | (upper > up.range[1])))
+    if wide:
+        notes += (f"{wide} of {len(mean):,} {labels[1].partition(' (')[0]} are off the scale",)
     return Panel(x, up, tuple(marks), LOWER, notes=notes, texts=texts, kind="detail")
 
 

@@ -24,7 +24,7 @@ from skedasis.plots.figures.bars import (
     ranked_panel,
     value_lines,
 )
-from skedasis.plots.figures.effect_parts import readable_range
+from skedasis.plots.figures.effect_parts import off_scale, readable_range
 from skedasis.plots.figures.titles import importance_title
 from skedasis.plots.marks import (
     FigureSpec,
@@ -100,7 +100,7 @@ def bar_figure(
         lines.append(line)
     hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
     left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
-    notes = (*notes, *cut(x, *ends), *left_out)
+    notes = (*notes, *off_scale(x, [ends]), *left_out)
     panel = ranked_panel(lines, x, title=title, notes=notes, interval=interval, dots=dots)
     said = [f"{shorten(line.name, LONG)} {number(line.value)}{in_unit(x.unit)}" for line in lines]
     alt = f"Bar chart, most important first: {first_of(said)}. {'; '.join(notes)}."
@@ -139,12 +139,6 @@ def axis_of_values(
     unit = None if importance.metric is not None else importance.unit
     name = importance.axis if unit is None else importance.axis.removesuffix(f" [{unit}]")
     return PlotAxis(name, unit, low, high, 0.04)
-
-
-def cut(axis: PlotAxis, lower: Floats, upper: Floats) -> list[str]:
-    """Return a note if intervals extend beyond the axis."""
-    low, high = axis.limits
-    return ["some intervals are off the scale"] if np.any((lower < low) | (upper > high)) else []
 
 
 def _marks(importance: Importance, values: Floats) -> Floats:

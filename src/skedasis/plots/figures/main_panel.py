@@ -97,6 +97,7 @@ def main_panel(
             *drawn.notes,
             *effect_parts.remarks(whole),
             *effect_parts.no_spread(whole, options),
+            *effect_parts.off_scale(y, [(band.lower, band.upper) for band in intervals]),
         ),
         texts=(*words, *texts, *(texts_of_groups(grid, groups) if levels is None else ())),
         tooltips=(*tooltips, *effect_texts.tooltips_beside(x, y.unit, beside, below)),

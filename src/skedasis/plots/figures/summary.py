@@ -29,9 +29,7 @@ from skedasis.plots.marks import (
     Heat,
     Mark,
     Panel,
-    Rectangles,
     Rug,
-    Segments,
     Tooltip,
     marks_of,
     shorter_labels,
@@ -146,19 +144,11 @@ def _unshown(levels: ShownLevels | None) -> tuple[str, ...]:
 
 
 def _brief(marks: Sequence[Mark]) -> Iterator[Mark]:
-    """Yield the marks of an effect with short legend entries, without a band that has no width anywhere."""
+    """Yield the marks of an effect with short legend entries."""
     for mark in marks:
-        if isinstance(mark, Heat):
-            yield mark
-        elif not mark.style.startswith("heterogeneity") or _wide(mark):
-            yield replace(mark, label=shorter_labels(mark.label)[-1])
-
-
-def _wide(mark: Mark) -> bool:
-    """Return whether a band is wider than zero somewhere."""
-    if isinstance(mark, Area | Rectangles):
-        return bool(np.any(mark.upper > mark.lower))
-    return not isinstance(mark, Segments) or bool(np.any(mark.y1 > mark.y0))
+        yield (
+            mark if isinstance(mark, Heat) else replace(mark, label=shorter_labels(mark.label)[-1])
+        )
 
 
 def _beside(tip: Tooltip, x: PlotAxis) -> bool:

@@ -118,9 +118,16 @@ def _style(part: VariancePart, variance_shares: VarianceShares) -> str:
     return f"part{1 + (variance_shares.parts.index(part) - 1) % PATTERNS}"
 
 
+def _name(part: VariancePart, most: int = LONG) -> str:
+    """Return what a part consists of."""
+    if part.kind == "main":
+        return "each feature alone"
+    return shorten(part.title.replace("regions of", "groups of rows for", 1), most)
+
+
 def _label(part: VariancePart) -> str:
     """Return a part's name with its share and standard error."""
-    return f"{shorten(part.title, LONG)} {percent(part.share, part.std_error)}"
+    return f"{_name(part)} {percent(part.share, part.std_error)}"
 
 
 def _text(part: VariancePart, left: float, right: float) -> Text:
@@ -128,13 +135,13 @@ def _text(part: VariancePart, left: float, right: float) -> Text:
     share, room = percent(part.share), (left, right, -np.inf, np.inf)
     if part.share < THIN:  # upright texts have one line
         return Text((left + right) / 2, 0.62, (share,), "value", room, upright=True)
-    named = tuple(f"{shorten(part.title, size)}\n{share}" for size in (LONG, 12))
+    named = tuple(f"{_name(part, size)}\n{share}" for size in (LONG, 12))
     return Text((left + right) / 2, 0.62, (*named, share), "value", room)
 
 
 def _tip(part: VariancePart, z: float) -> str:
     """Return the tooltip of a part."""
-    lines = [shorten(part.title, LONG), f"share {percent(part.share)}"]
+    lines = [_name(part), f"share {percent(part.share)}"]
     if math.isfinite(part.std_error):
         a, b = (percent(part.share + s * z * part.std_error) for s in (-1, 1))
         lines[-1] += f" ({a} to {b})"
@@ -171,7 +178,7 @@ def _mark(variance_shares: VarianceShares, z: float) -> tuple[float, tuple[Mark,
 def _notes(variance_shares: VarianceShares) -> tuple[str, ...]:
     """Return notes on what is not drawn, and on labels."""
     notes = [
-        f"{shorten(p.title, LONG)}: nothing at the held-out rows ({percent(p.share, p.std_error)})"
+        f"{_name(p)}: nothing at the held-out rows ({percent(p.share, p.std_error)})"
         for p in variance_shares.parts
         if p.share < 0
     ]
