@@ -12,7 +12,7 @@ from skedasis.cli.inputs import NamedColumns
 from skedasis.cli.options import MethodOptions, choice, column, columns, option, shared
 from skedasis.cli.output import Document, Terminal
 from skedasis.cli.session import Session
-from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN
+from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN, help_of
 from skedasis.errors import DataError
 
 REGIONS_EXAMPLES = """Examples
@@ -37,30 +37,16 @@ skedasis regions my:clf houses.csv age --quantity entropy --json
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions:
-    """Options of the search for regions."""
+    """Options of the search for regions, which `sd.regions` has too."""
 
     panel: ClassVar[str | None] = "Search"
 
-    max_depth: int = option("Largest number of conditions in a rule.", default=MAX_DEPTH, least=1)
-    alpha: float = option(
-        "Probability that a split of an effect without heterogeneity is found, between 0 and 1.",
-        metavar="P",
-        default=ALPHA,
-    )
-    min_gain: float = option(
-        "Share of the heterogeneity that a split explains at least, between 0 and 1.",
-        metavar="SHARE",
-        default=MIN_GAIN,
-    )
-    split_on: str | None = columns(
-        "Comma-separated list of the features that rules may use. By default all others."
-    )
-    criterion: str = choice(
-        "What splits reduce: within, the deviations of local effects from their average; curves, the "
-        "differences between curves; auto, by the kind of local effects.",
-        default="auto",
-    )
-    joint: bool = option("Find the same regions for all features.", "--joint", default=False)
+    max_depth: int = option(help_of("max_depth"), default=MAX_DEPTH, least=1)
+    alpha: float = option(help_of("alpha"), metavar="P", default=ALPHA)
+    min_gain: float = option(help_of("min_gain"), metavar="SHARE", default=MIN_GAIN)
+    split_on: str | None = columns(help_of("split_on"))
+    criterion: str = choice(help_of("criterion"), default="auto")
+    joint: bool = option(help_of("joint"), "--joint", default=False)
 
 
 @dataclass(frozen=True, kw_only=True)

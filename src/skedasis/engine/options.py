@@ -159,7 +159,7 @@ class SearchKeywords(TypedDict, total=False):
     min_gain: float
     """Least share of the whole's loss that a split explains."""
     criterion: Literal["auto", "within", "curves"]
-    """What splits explain: the deviations of local effects from their mean within cells, or differences of curves."""
+    """What splits explain: deviations of local effects (within), or differences of curves (curves); auto chooses."""
     look_ahead: bool
     """Whether two features are divided at once where no single split holds."""
     joint: bool
