@@ -1,8 +1,9 @@
 """Show on the pages of the reference what functions and methods have at run time only: keywords and docstrings.
 
 mkdocstrings reads the source with griffe, which calls this extension (`extensions` in mkdocs.yml). Functions with the
-decorator `skedasis.engine.options.takes_options` have a complete signature only at run time, and the docstrings of
-`plot`, `explore` and `to_frame` are completed by `skedasis.results.signatures`.
+decorator `skedasis.engine.options.takes_options` have a complete signature only at run time, those with
+`skedasis.quantities.keywords.takes_quantity_keywords` also a complete docstring, and the docstrings of `plot`,
+`explore` and `to_frame` are completed by `skedasis.results.signatures`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ class RuntimeKeywords(griffe.Extension):
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Add the keywords to a function's parameters, so that its signature and its table show them."""
-        _complete(func)
         packed = [p.name for p in func.parameters if "Unpack[" in str(p.annotation)]
+        _complete(
+            func,
+            makes_quantity="Unpack[QuantityKeywords]"
+            in map(str, (p.annotation for p in func.parameters)),
+        )
         shown = (
             list(keywords(func.module.path, func.name))
             if packed and func.parent is func.module
@@ -46,9 +51,9 @@ class RuntimeKeywords(griffe.Extension):
                 func.parameters.add(parameter)
 
 
-def _complete(found: griffe.Class | griffe.Function) -> bool:
+def _complete(found: griffe.Class | griffe.Function, *, makes_quantity: bool = False) -> bool:
     """Replace a docstring by the one at run time; return whether it is one of those that are completed."""
-    if found.docstring is None or not found.path.startswith(COMPLETED):
+    if found.docstring is None or not (makes_quantity or found.path.startswith(COMPLETED)):
         return False
     module = found.module.path
     path = found.path.removeprefix(f"{module}.")

@@ -20,7 +20,10 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
     found = griffe.Module("sd")
     for name, member in package.members.items():
         if member.is_alias and re.match(r"skedasis\.[a-z]", member.target_path):
-            found.set_member(name, with_inherited_members(member.final_target))
+            target = with_inherited_members(member.final_target)
+            if target.is_function:
+                name_keywords(target, package)
+            found.set_member(name, target)
     for module in package["cli"].modules.values():
         for name in module.functions:
             of = f"{name.title().replace('_', '')}Options"
@@ -33,6 +36,17 @@ def interface(package: griffe.Object | griffe.Alias) -> griffe.Module:
                         fields.set_member(option, griffe.Attribute(option, value=value))
                 found.set_member(of, fields)
     return found
+
+
+def name_keywords(function: griffe.Object, package: griffe.Object | griffe.Alias) -> None:
+    """Put the keywords of all quantities in the place of ``**keywords`` of a function that takes them."""
+    packed = [p.name for p in function.parameters if "QuantityKeywords" in str(p.annotation)]
+    for packing in packed:
+        del function.parameters[packing]
+        for name in package["quantities.keywords.QuantityKeywords"].members:
+            default = "False" if name == "copy" else "None"
+            kind = griffe.ParameterKind.keyword_only
+            function.parameters.add(griffe.Parameter(name, kind=kind, default=default))
 
 
 def default_of(value: object, package: griffe.Object | griffe.Alias) -> str:

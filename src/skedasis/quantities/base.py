@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skedasis._arguments import is_number, shown
 from skedasis._types import (
     DType,
     Floats,
@@ -185,3 +186,11 @@ class Quantity(ABC):
         """Return the quantity at each row of X."""
         dataset = self.prepare(as_dataset(X, y))
         return np.concatenate([self.evaluator(b).values() for b in dataset.batches(CALL_ROWS)])
+
+
+def check_labels(name: object, unit: object) -> None:
+    """Raise unless the name and the unit of a quantity are text, or None."""
+    for what, text in (("name", name), ("unit", unit)):
+        if text is not None and not isinstance(text, str):
+            fix = f"Write {what}={str(text)!r}" if is_number(text) else "Leave it out"
+            raise DataError(what, shown(text), "text", fix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, TypeAlias, TypeGuard, TypeVar, get_args
+from typing import Any, Literal, Self, TypeAlias, TypeGuard, TypeVar, Unpack, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from skedasis._arguments import (
     is_int,
     shown,
 )
-from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
@@ -29,13 +28,18 @@ from skedasis.models.calling import as_array, as_numbers
 from skedasis.models.introspection import is_classifier, labels_of, title
 from skedasis.models.protocols import has_predict_proba
 from skedasis.quantities.base import Quantity, given_labels
+from skedasis.quantities.keywords import (
+    CallSettings,
+    QuantityKeywords,
+    named_and_called,
+    takes_quantity_keywords,
+)
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
     MultiOutputQuantity,
     Prediction,
     Probability,
-    check_labels,
     check_one_model,
     default_quantity,
     response_dtype,
@@ -286,7 +290,7 @@ LOSSES = {
 }
 
 
-@checked_call
+@takes_quantity_keywords
 def loss(
     model: ModelLike,
     kind: LossName | LossFunction = "squared_error",
@@ -294,10 +298,7 @@ def loss(
     alpha: float = 0.5,
     response: ResponseMethod | None = None,
     output: int | None = None,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    **keywords: Unpack[QuantityKeywords],
 ) -> Quantity:
     """Explain the loss of each row's label under the model's prediction. Needs y.
 
@@ -328,11 +329,6 @@ def loss(
         Unit of the labels, for the axes of plots; the squared error is shown in the square of this unit. By default the
         quantity's unit. For losses that are not in the labels' unit ("zero_one", "log_loss", a function), the unit of
         the loss itself.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
-        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -375,23 +371,24 @@ def loss(
     'squared error of price [EUR²]'
     """
     _check_settings(kind, alpha, response)
-    check_labels(name, unit)
+    name, unit, calls = named_and_called(keywords)
     check_one_model(model, "loss", f"sd.loss(m, {'...' if callable(kind) else repr(kind)})")
     if kind == "log_loss":
-        return _log_loss(model, output, name, unit, copy=copy, batch_rows=batch_rows)
+        return _log_loss(model, output, name, unit, calls)
     of = _predicted(model, kind, response, output)
     label = name or _loss_name(kind, alpha, of.name)
     unit = of.unit if unit is None and _is_numeric(kind) else unit
     # The prediction takes the loss's name, so that its errors show which quantity failed.
-    of, copy = replace(of, name=label), check_flag("copy", copy) or of.copy
+    of, copy = replace(of, name=label), check_flag("copy", calls["copy"]) or of.copy
     fix = "Use batch_rows=1000, or None"
-    batch_rows = check_int_or_none("batch_rows", batch_rows, 1, fix) or of.call_rows
+    rows = check_int_or_none("batch_rows", calls["call_rows"], 1, fix) or of.call_rows
+    calls: CallSettings = {"copy": copy, "call_rows": rows}
     if not isinstance(kind, str):
-        return OwnLoss(of, label, unit, function=kind, copy=copy, call_rows=batch_rows)
+        return OwnLoss(of, label, unit, function=kind, **calls)
     if not _is_numeric(kind):
-        return ZeroOne(of, label, unit, _classes(of), copy=copy, call_rows=batch_rows)
+        return ZeroOne(of, label, unit, _classes(of), **calls)
     unit = _squared(unit) if unit and kind == "squared_error" else unit
-    return ErrorLoss(of, label, unit, kind, float(alpha), copy=copy, call_rows=batch_rows)
+    return ErrorLoss(of, label, unit, kind, float(alpha), **calls)
 
 
 def _is_numeric(kind: object) -> TypeGuard[NumericLoss]:
@@ -418,13 +415,7 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
 
 
 def _log_loss(
-    model: ModelLike,
-    output: int | None,
-    name: str | None,
-    unit: str | None,
-    *,
-    copy: bool,
-    batch_rows: int | None,
+    model: ModelLike, output: int | None, name: str | None, unit: str | None, calls: CallSettings
 ) -> Quantity:
     """Return the negative log-likelihood, named "log loss"."""
     from skedasis.quantities.uncertainty import likelihood_of
@@ -437,7 +428,7 @@ def _log_loss(
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
         raise DataError(what, f"output={output!r}", "a model with one output", fix)
     name = name or LOSSES["log_loss"]
-    return likelihood_of(model, "e", name, unit, copy=copy, batch_rows=batch_rows)
+    return likelihood_of(model, "e", name, unit, calls)
 
 
 def _predicted(

@@ -17,14 +17,14 @@ from typing import (
     Self,
     TypeAlias,
     TypeVar,
+    Unpack,
     overload,
 )
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import check_flag, check_int_or_none, is_int, is_number, shown
-from skedasis._calls import checked_call
+from skedasis._arguments import check_flag, check_int_or_none, is_int, shown
 from skedasis._error_state import users_error_state
 from skedasis._escaping import Printed
 from skedasis._types import (
@@ -73,7 +73,13 @@ from skedasis.models.protocols import (
     has_predict_proba,
 )
 from skedasis.models.registry import adapt_model
-from skedasis.quantities.base import ModelProxy, Quantity
+from skedasis.quantities.base import ModelProxy, Quantity, check_labels
+from skedasis.quantities.keywords import (
+    CallSettings,
+    QuantityKeywords,
+    named_and_called,
+    takes_quantity_keywords,
+)
 
 if TYPE_CHECKING:
     from skedasis.derivatives.sklearn_models import Derivative
@@ -118,14 +124,6 @@ def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
         return plain(function(X))
     with users_error_state():
         return plain(function(X))
-
-
-def check_labels(name: object, unit: object) -> None:
-    """Raise unless the name and the unit of a quantity are text, or None."""
-    for what, text in (("name", name), ("unit", unit)):
-        if text is not None and not isinstance(text, str):
-            fix = f"Write {what}={str(text)!r}" if is_number(text) else "Leave it out"
-            raise DataError(what, shown(text), "text", fix)
 
 
 # --- base class -----------------------------------------------------------------------------------
@@ -497,10 +495,7 @@ def prediction(
     mixed: MixedFunction | None = None,
     output: int | None = None,
     inverse: InverseLike | None = None,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    **keywords: Unpack[QuantityKeywords],
 ) -> Prediction: ...
 
 
@@ -512,14 +507,11 @@ def prediction(
     mixed: MixedFunction | None = None,
     output: str | Sequence[str],
     inverse: InverseLike | None = None,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    **keywords: Unpack[QuantityKeywords],
 ) -> MultiOutputQuantity: ...
 
 
-@checked_call
+@takes_quantity_keywords
 def prediction(
     model: PredictorLike,
     *,
@@ -527,10 +519,7 @@ def prediction(
     mixed: MixedFunction | None = None,
     output: int | str | Sequence[str] | None = None,
     inverse: InverseLike | None = None,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    **keywords: Unpack[QuantityKeywords],
 ) -> Prediction | MultiOutputQuantity:
     """Explain what a model predicts.
 
@@ -558,12 +547,6 @@ def prediction(
         Notes.
     name, unit : str, optional
         Label and unit for the axes of plots. By default "prediction", or "exp(prediction)" with an inverse "exp".
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
-        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
-    copy : bool
-        Whether each call of the model gets rows of its own, which models need that keep or change their input. By
-        default rows are written to one buffer again and again.
 
     Returns
     -------
@@ -635,14 +618,12 @@ def prediction(
     ... )  # doctest: +SKIP
     >>> sd.explain(sd.prediction(net, output=2), X, "age")  # doctest: +SKIP
     """
-    check_labels(name, unit)
+    name, unit, calls = named_and_called(keywords)
     each = "sd.prediction(m)" if output is None else f"sd.prediction(m, output={output!r})"
     check_one_model(model, "prediction", each)
     model = adapt_model(model)
     check_predictor(model, slope, mixed, output)
-    plain = Prediction(
-        model, name or "prediction", unit, slope, mixed, copy=copy, call_rows=batch_rows
-    )
+    plain = Prediction(model, name or "prediction", unit, slope, mixed, **calls)
     if inverse is None:
         return predictions(plain, output)
     from skedasis.quantities.inverse import as_inverse  # imported late: few quantities have one
@@ -658,45 +639,25 @@ def prediction(
             "Pass slope=, too",
         )
     name = name or f"{function.name}(prediction)"
-    one = TransformedPrediction(
-        model, name, unit, slope, mixed, inverse=function, copy=copy, call_rows=batch_rows
-    )
+    one = TransformedPrediction(model, name, unit, slope, mixed, inverse=function, **calls)
     return predictions(one, output)
 
 
 @overload
 def probability(
-    model: ClassifierLike,
-    class_: Literal["all"],
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: ClassifierLike, class_: Literal["all"], **keywords: Unpack[QuantityKeywords]
 ) -> MultiOutputQuantity: ...
 
 
 @overload
 def probability(
-    model: ClassifierLike,
-    class_: ClassLike = None,
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: ClassifierLike, class_: ClassLike = None, **keywords: Unpack[QuantityKeywords]
 ) -> Probability: ...
 
 
-@checked_call
+@takes_quantity_keywords
 def probability(
-    model: ClassifierLike,
-    class_: ClassLike = None,
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: ClassifierLike, class_: ClassLike = None, **keywords: Unpack[QuantityKeywords]
 ) -> Probability | MultiOutputQuantity:
     """Explain the probability of one class, or of all.
 
@@ -711,11 +672,6 @@ def probability(
         model rows. For a classifier of several labels, see Notes.
     name, unit : str, optional
         Label and unit for the axes of plots.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
-        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Raises
     ------
@@ -748,45 +704,26 @@ def probability(
     >>> sd.probability(clf).describe()
     'P(y = 1)(LogisticRegression)'
     """
-    check_labels(name, unit)
+    settings = named_and_called(keywords)
     check_one_model(model, "probability", f"sd.probability(m, class_={class_!r})")
-    model = adapt_model(model)
-    return _of_classes(model, class_, Probability, name, unit, copy=copy, batch_rows=batch_rows)
+    return _of_classes(adapt_model(model), class_, Probability, *settings)
 
 
 @overload
 def logit(
-    model: ClassifierLike,
-    class_: Literal["all"],
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: ClassifierLike, class_: Literal["all"], **keywords: Unpack[QuantityKeywords]
 ) -> MultiOutputQuantity: ...
 
 
 @overload
 def logit(
-    model: ClassifierLike,
-    class_: ClassLike = None,
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: ClassifierLike, class_: ClassLike = None, **keywords: Unpack[QuantityKeywords]
 ) -> Logit: ...
 
 
-@checked_call
+@takes_quantity_keywords
 def logit(
-    model: ClassifierLike,
-    class_: ClassLike = None,
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: ClassifierLike, class_: ClassLike = None, **keywords: Unpack[QuantityKeywords]
 ) -> Logit | MultiOutputQuantity:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
@@ -798,11 +735,6 @@ def logit(
         The class. By default the second of two; "all" explains every class. As in `probability`.
     name, unit : str, optional
         Label and unit for the axes of plots.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, at least 1, for a model that takes no more at once, such as an
-        in-context model. Each call but the last then has this many rows. By default it follows from the measured time.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Raises
     ------
@@ -822,10 +754,9 @@ def logit(
     >>> float(q.at(np.array([[0.5]]))[0])
     0.0
     """
-    check_labels(name, unit)
+    settings = named_and_called(keywords)
     check_one_model(model, "logit", f"sd.logit(m, class_={class_!r})")
-    model = adapt_model(model)
-    return _of_classes(model, class_, Logit, name, unit, copy=copy, batch_rows=batch_rows)
+    return _of_classes(adapt_model(model), class_, Logit, *settings)
 
 
 ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
@@ -912,9 +843,7 @@ def _of_classes(
     kind: type[ProbabilityT],
     name: str | None,
     unit: str | None,
-    *,
-    copy: bool,
-    batch_rows: int | None,
+    calls: CallSettings,
 ) -> ProbabilityT | MultiOutputQuantity:
     """Return the quantity of one class, or of all classes or labels, each with a name of its own by default."""
     function = kind.__name__.lower()
@@ -936,8 +865,7 @@ def _of_classes(
             column,
             label,
             class_name=str(class_) if has_default_name else None,
-            copy=copy,
-            call_rows=batch_rows,
+            **calls,
         )
 
     if not isinstance(class_, str) or class_ != "all" or "all" in names:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 
 from skedasis._arguments import check_option, check_probability
-from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.features import Feature
 from skedasis.distributions.base import Predicted, Predictor, UncertaintyPart, as_class_codes
@@ -22,7 +21,13 @@ from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.introspection import is_classifier, with_article
 from skedasis.models.protocols import RowFunction, SupportsPredict, SupportsPredictProba
 from skedasis.quantities.base import Quantity, given_labels
-from skedasis.quantities.outputs import FromModel, check_labels
+from skedasis.quantities.keywords import (
+    CallSettings,
+    QuantityKeywords,
+    named_and_called,
+    takes_quantity_keywords,
+)
+from skedasis.quantities.outputs import FromModel
 
 if TYPE_CHECKING:
     from skedasis.derivatives.sklearn_models import Derivative
@@ -215,16 +220,13 @@ def in_base(nats: Floats, base: Base) -> Floats:
 _PARTS = ("total", "aleatoric", "epistemic")
 
 
-@checked_call
+@takes_quantity_keywords
 def entropy(
     model: DistributionLike,
     *,
     part: UncertaintyPart = "total",
     base: Base = "e",
-    name: str | None = None,
-    unit: str | None = None,
-    batch_rows: int | None = None,
-    copy: bool = False,
+    **keywords: Unpack[QuantityKeywords],
 ) -> Entropy:
     """Explain the predictive uncertainty of a model: the entropy of its predictive distribution.
 
@@ -250,10 +252,6 @@ def entropy(
         Base of the logarithm: nats or bits.
     name, unit : str, optional
         Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, as in `prediction`.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -297,31 +295,16 @@ def entropy(
     >>> q.axis
     'entropy [bits]'
     """
-    check_labels(name, unit)
+    name, unit, calls = named_and_called(keywords)
     predictor = _predictor(model, part, "entropy")
     default = "entropy" if part == "total" else f"{part} entropy"
     unit = unit or _unit(base, "entropy")
-    return Entropy(
-        model,
-        name or default,
-        unit,
-        part,
-        base,
-        predictor=predictor,
-        copy=copy,
-        call_rows=batch_rows,
-    )
+    return Entropy(model, name or default, unit, part, base, predictor=predictor, **calls)
 
 
-@checked_call
+@takes_quantity_keywords
 def nll(
-    model: DistributionLike,
-    *,
-    base: Base = "e",
-    name: str | None = None,
-    unit: str | None = None,
-    batch_rows: int | None = None,
-    copy: bool = False,
+    model: DistributionLike, *, base: Base = "e", **keywords: Unpack[QuantityKeywords]
 ) -> NegativeLogLikelihood:
     """Explain the negative log-likelihood of the labels, -log p(y | x).
 
@@ -333,10 +316,6 @@ def nll(
         Base of the logarithm: nats or bits.
     name, unit : str, optional
         Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, as in `prediction`.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -370,37 +349,25 @@ def nll(
     >>> q.at(X, y=[0.0, 3.0]).tolist()
     [0.9189385332046727, 2.9189385332046727]
     """
-    check_labels(name, unit)
-    name = name or "negative log-likelihood"
-    return likelihood_of(model, base, name, unit, copy=copy, batch_rows=batch_rows)
+    name, unit, calls = named_and_called(keywords)
+    return likelihood_of(model, base, name or "negative log-likelihood", unit, calls)
 
 
 def likelihood_of(
-    model: object,
-    base: Base,
-    name: str,
-    unit: str | None,
-    *,
-    copy: bool = False,
-    batch_rows: int | None = None,
+    model: object, base: Base, name: str, unit: str | None, calls: CallSettings
 ) -> NegativeLogLikelihood:
     """Return the negative log-likelihood of any model; raise if it has no predictive distribution."""
     predictor = _predictor(model, "total", "nll")
     unit = unit or _unit(base, "nll")
-    return NegativeLogLikelihood(
-        model, name, unit, base, predictor=predictor, copy=copy, call_rows=batch_rows
-    )
+    return NegativeLogLikelihood(model, name, unit, base, predictor=predictor, **calls)
 
 
-@checked_call
+@takes_quantity_keywords
 def predictive_variance(
     model: DistributionLike,
     *,
     part: UncertaintyPart = "total",
-    name: str | None = None,
-    unit: str | None = None,
-    batch_rows: int | None = None,
-    copy: bool = False,
+    **keywords: Unpack[QuantityKeywords],
 ) -> PredictiveVariance:
     """Explain the variance of a model's predictive distribution.
 
@@ -413,10 +380,6 @@ def predictive_variance(
         of their means. The first is the sum of the other two (law of total variance).
     name, unit : str, optional
         Label and unit for the axes of plots.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, as in `prediction`.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -442,7 +405,7 @@ def predictive_variance(
     ... ]
     [4.25, 0.25, 4.0]
     """
-    check_labels(name, unit)
+    name, unit, calls = named_and_called(keywords)
     predictor = _predictor(model, part, "predictive_variance")
     labels = predictor.labels
     if labels.classes is not None and labels.values is None:
@@ -453,20 +416,12 @@ def predictive_variance(
             "Use sd.entropy(model)",
         )
     default = f"{'predictive' if part == 'total' else part} variance"
-    return PredictiveVariance(
-        model, name or default, unit, part, predictor=predictor, copy=copy, call_rows=batch_rows
-    )
+    return PredictiveVariance(model, name or default, unit, part, predictor=predictor, **calls)
 
 
-@checked_call
+@takes_quantity_keywords
 def predictive_quantile(
-    model: DistributionLike,
-    p: float,
-    *,
-    name: str | None = None,
-    unit: str | None = None,
-    batch_rows: int | None = None,
-    copy: bool = False,
+    model: DistributionLike, p: float, **keywords: Unpack[QuantityKeywords]
 ) -> PredictiveQuantile:
     """Explain a quantile of a model's predictive distribution.
 
@@ -478,10 +433,6 @@ def predictive_quantile(
         Probability of the quantile, between 0 and 1.
     name, unit : str, optional
         Label and unit for the axes of plots.
-    batch_rows : int, optional
-        Largest number of rows in a call of the model, as in `prediction`.
-    copy : bool
-        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -506,7 +457,7 @@ def predictive_quantile(
     >>> q.at(np.array([[0.0], [1.0]])).round(3).tolist()
     [1.96, 2.96]
     """
-    check_labels(name, unit)
+    name, unit, calls = named_and_called(keywords)
     level = check_probability("predictive_quantile(p)", p, "Pass 0.9, for example")
     predictor = _predictor(model, "total", "predictive_quantile")
     if predictor.labels.kind == "classes":
@@ -517,9 +468,7 @@ def predictive_quantile(
             "Use sd.probability(model, class_=...)",
         )
     name = name or f"{level:g}-quantile"
-    return PredictiveQuantile(
-        model, name, unit, level, predictor=predictor, copy=copy, call_rows=batch_rows
-    )
+    return PredictiveQuantile(model, name, unit, level, predictor=predictor, **calls)
 
 
 def _predictor(model: object, part: UncertaintyPart, function: str) -> Predictor:
