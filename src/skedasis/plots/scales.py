@@ -316,6 +316,14 @@ def padded(low: float, high: float, margin: float) -> tuple[float, float]:
     return low - pad, high + pad
 
 
+def rounded(at: Floats) -> Floats:
+    """Return ascending positions rounded to two significant digits of their smallest step."""
+    least = float(np.diff(at).min(initial=math.inf))
+    if not 0 < least < math.inf:
+        return at
+    return np.round(at, int(np.clip(1 - math.floor(math.log10(least)), -300, 300)))
+
+
 def zero_rounding(values: Floats, size: float) -> Floats:
     """Set values to zero that are rounding errors of larger numbers."""
     return np.where(np.abs(values) <= ROUNDING * size, 0.0, values)

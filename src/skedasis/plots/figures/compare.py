@@ -56,6 +56,7 @@ from skedasis.plots.scales import (
     distinct_names,
     extent,
     position_texts,
+    rounded,
     shorten,
     zero_rounding,
 )
@@ -316,12 +317,19 @@ def overlay_panel(
         overlaid_curve(e, name, confidence_level, levels, (i, len(effects)), small=small)
         for i, (e, name) in enumerate(zip(shown, names, strict=True))
     ]
+    # Curves determine the scale, and intervals as far as curves stay readable.
+    ends = extent([c.y for c in curves])
+    if len(curves) <= BANDS:
+        reached = extent([a for c in curves for a in (c.lower, c.upper)])
+        ends = effect_parts.readable_range(reached, *ends)
+    united = next((e for e in effects if e.about.unit), first)
+    quantities = ", ".join(dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects))
     known = [e for e in effects if e.rows is not None and levels is None]
     most = max(known, key=lambda e: len(e.rows or ()), default=None)
     panel = overlaid_panel(
         curves,
         overlaid_horizontal(effects) if levels is None else levels.axis(first.about.feature),
-        overlaid_vertical(effects, curves, around=around, quantity=quantity),
+        PlotAxis(*axis_name(united, around=around, quantity=quantity or quantities), *ends, 0.06),
         levels,
         gaps_of=first,
         line=line,
@@ -539,24 +547,6 @@ def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
     return effect.interval(confidence_level)
 
 
-def overlaid_vertical(
-    effects: Sequence[Effect],
-    curves: Sequence[OverlaidCurve],
-    *,
-    around: bool,
-    quantity: str = "",
-) -> PlotAxis:
-    """Return the vertical axis: curves determine the scale, and intervals as far as curves stay readable."""
-    low, high = extent([c.y for c in curves])
-    if len(curves) <= BANDS:
-        ends = extent([a for c in curves for a in (c.lower, c.upper)])
-        low, high = effect_parts.readable_range(ends, low, high)
-    named = dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects)
-    united = next((e for e in effects if e.about.unit), effects[0])
-    quantity = quantity or ", ".join(named)
-    return PlotAxis(*axis_name(united, around=around, quantity=quantity), low, high, 0.06)
-
-
 # --- texts ---------------------------------------------------------------------------------------
 
 
@@ -589,7 +579,7 @@ def overlaid_tooltips(
     ends = (low, high) if np.isnan(x.least) else (x.least, x.most)
     at = np.unique(np.linspace(*ends, STOPS, dtype=np.float64))
     edges = [low, *((at[:-1] + at[1:]) / 2).tolist(), high]
-    texts = position_texts(_rounded(at)) if x.time is None else x.time.texts(at)
+    texts = position_texts(rounded(at)) if x.time is None else x.time.texts(at)
     unit = f" {shorten(x.unit, 30)}" if x.unit else ""
     values = [_along(c, at) for c in curves]
     for k, text in enumerate(texts):
@@ -597,14 +587,6 @@ def overlaid_tooltips(
         for c, v in zip(curves, values, strict=True):
             lines.append(f"{c.label} {number_or_zero(float(v[k]), top)}")
         yield Tooltip(edges[k], edges[k + 1], "\n".join(lines))
-
-
-def _rounded(at: Floats) -> Floats:
-    """Return positions rounded to two significant digits of their step."""
-    if len(at) < 2:
-        return at
-    digits = 1 - np.floor(np.log10(at[1] - at[0]))
-    return np.round(at, int(np.clip(digits, -300, 300)))
 
 
 def _along(curve: OverlaidCurve, at: Floats) -> Floats:

@@ -222,19 +222,20 @@ def point_tooltips(
 
 def level_tooltips(
     names: Sequence[str],
-    count: Ints,
+    count: Ints | None,
     curve: tuple[Floats, str, str | None],
     bands: Sequence[Band],
-    below: int,
+    below: int = 0,
     groups: Sequence[tuple[str, Floats]] = (),
 ) -> Iterator[Tooltip]:
-    """Yield a tooltip per level: number of rows, value (whose name and unit are given), bands, averages of groups."""
+    """Yield a tooltip per level: number of rows, value (with its name and unit), bands, averages of groups."""
     y, label, unit = curve
     for i in some(len(names)):
-        lines = [shorten(names[i], LONG), counted(int(count[i]), "row")]
+        lines = [shorten(names[i], LONG)]
+        lines += [] if count is None else [counted(int(count[i]), "row")]
         lines += value_lines(i, y, label, bands, unit)
         lines += group_lines(i, groups)
-        lines += [RARE] if count[i] < TRUSTED_ROWS else []
+        lines += [] if count is None or count[i] >= TRUSTED_ROWS else [RARE]
         yield Tooltip(i - 0.5, i + 0.5, "\n".join(lines), below=below)
 
 

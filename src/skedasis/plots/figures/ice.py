@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._numbers import counted
 from skedasis._types import Bools, Floats, Ints, Values
-from skedasis.data.factorize import is_absent
+from skedasis.data.factorize import missing_mask
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import length_of
@@ -86,7 +86,7 @@ def tint(color: ArrayLike, name: str | None, row: Ints, rows: int | None) -> Col
         raise DataError("plot(color)", got, expected, fix)
     said = name if name is not None else getattr(color, "name", None)
     called = "color" if said is None else str(said)
-    missing = gaps(values)
+    missing = missing_mask(values)
     numbers = as_numbers(values, missing)
     if numbers is not None and not _is_few(numbers[~missing]):
         return ColorEncoding(called, numbers[row])
@@ -107,13 +107,6 @@ def color_ends(tint: ColorEncoding) -> tuple[float, float]:
     if len(known):
         low, high = (float(v) for v in np.quantile(known, [0.02, 0.98]))
     return PlotAxis("", None, low, high, 0.0).limits
-
-
-def gaps(values: Values) -> Bools:
-    """Return which values are missing: None, NaN and similar markers."""
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    return np.array([is_absent(v) for v in values.tolist()], dtype=bool)
 
 
 def as_numbers(values: Values, missing: Bools) -> Floats | None:
@@ -356,7 +349,7 @@ def _values(effect: Effect, given: ArrayLike) -> Floats:
         return codes.astype(float)
     if isinstance(effect.axis, TimedAxis):
         return effect.axis.time.days(given, "plot(values)")
-    numbers = as_numbers(values, gaps(values))
+    numbers = as_numbers(values, missing_mask(values))
     if numbers is None:
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
         raise DataError("plot(values)", "values that are not numeric", "numbers", fix)

@@ -9,10 +9,9 @@ import numpy as np
 
 from skedasis._numbers import counted, number_or_zero
 from skedasis._types import Floats, Values
-from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.curve_height import axis_name, lift, mean_line, mean_of_quantity
-from skedasis.plots.figures.effect_parts import LONG, Band
-from skedasis.plots.figures.effect_texts import some
+from skedasis.plots.figures.effect_parts import Band
 from skedasis.plots.figures.importance import bar_figure, display_order
 from skedasis.plots.figures.main_panel import HALF_WIDTHS, ROWS_HALF_WIDTH
 from skedasis.plots.figures.options import MOST_LEVELS
@@ -26,10 +25,9 @@ from skedasis.plots.marks import (
     Rectangles,
     Rug,
     Segments,
-    Tooltip,
     horizontal_line,
 )
-from skedasis.plots.scales import PlotAxis, extent, position_texts, shorten
+from skedasis.plots.scales import PlotAxis, extent
 from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import AnyMPlot
@@ -44,7 +42,7 @@ from skedasis.results.main_stretch import (
 )
 from skedasis.results.multi_model import MultiModelEffect, MultiModelImportance
 
-MEAN, EACH = "mean", "each model"
+MEAN, EACH, BETWEEN = "mean", "each model", "± standard deviation between models"
 
 VERTICES = 13
 """A curve of at most this many points has marks."""
@@ -103,7 +101,7 @@ def _panel(
     found: MultiModelEffect, confidence_level: float, of: IntervalTarget | None, scale: CurveScale
 ) -> Panel:
     """Return the panel with the mean, its interval, and above the interval, which would hide them, all models."""
-    categorical = isinstance(found.axis, LevelAxis)
+    categorical, levels = isinstance(found.axis, LevelAxis), None
     label = interval_label(found, confidence_level, of)
     drawn, numbers = found if categorical else _bent(found), _names(found)
     (named, line, up), model = _height(found, scale), found.models[0]
@@ -124,8 +122,6 @@ def _panel(
         value, each, lower, upper = (v[..., levels.shown] for v in (value, each, lower, upper))
         sides = at - HALF_WIDTHS["interval"], at + HALF_WIDTHS["interval"]
         band: Mark = Rectangles(*sides, lower, upper, "interval", label)
-        names = [shorten(name, LONG) for name in levels.names]
-        edges = [i - 0.5 for i in range(len(at) + 1)]
         notes += levels.notes()[1:]
     else:
         points = found.axis.coordinates
@@ -133,9 +129,7 @@ def _panel(
         notes += _beyond(found)
         band = effect_parts.area(Band(at, lower, upper, label), "interval")
         marked = np.flatnonzero(np.isin(at, points if len(points) <= VERTICES else points[:0]))
-        unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature_title, LONG)
-        names = [f"{name} = {t}{unit}" for t in position_texts(at, found.time)]
-        edges = [x.range[0], *((at[:-1] + at[1:]) / 2).tolist(), x.range[1]]
+    between = _between(value, each)
     curves: Mark = CurveSet(at, each, "model", EACH, rows=numbers, each="model")
     if not join or len(at) == 1:  # without an order, and at a single point, no curve
         shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
@@ -149,6 +143,12 @@ def _panel(
         *effect_parts.average(at, value, MEAN, vertices=marked, join=join),
         *(() if rug is None else (rug,)),
     )
+    said = Band(at, value - between, value + between, BETWEEN), Band(at, lower, upper, label)
+    tips = (
+        effect_texts.point_tooltips(model, x, y.unit, (at, value, MEAN), said)
+        if levels is None
+        else effect_texts.level_tooltips(levels.names, None, (value, MEAN, y.unit), said)
+    )
     return Panel(
         x,
         y,
@@ -157,7 +157,7 @@ def _panel(
         title=effect_title(model, among=counted(len(found), "model")),
         notes=tuple(notes),
         texts=words,
-        tooltips=_tooltips(names, edges, y.unit, value, each, (lower, upper, label)),
+        tooltips=tuple(tips),
     )
 
 
@@ -183,34 +183,11 @@ def _names(found: MultiModelEffect) -> Values:
     return np.array(["\u00a0".join(name.split()) for name in named])
 
 
-def _tooltips(
-    names: Sequence[str],
-    edges: Sequence[float],
-    unit: str | None,
-    value: Floats,
-    each: Floats,
-    interval: tuple[Floats, Floats, str],
-) -> tuple[Tooltip, ...]:
-    """Return a tooltip per point or level: mean of the models, standard deviation between them, and interval."""
-    lower, upper, label = interval
-    top = float(np.nanmax(np.abs(value), initial=0.0))
+def _between(value: Floats, each: Floats) -> Floats:
+    """Return the standard deviation between the models at each point; NaN where fewer than two are known."""
     known = np.count_nonzero(~np.isnan(each), axis=0)
     squares = np.nansum((each - value) ** 2, axis=0)
-    between = np.sqrt(np.where(known > 1, squares / np.maximum(known - 1, 1), np.nan))
-    after = f" {shorten(unit, 30)}" if unit else ""
-    chosen = some(len(value))
-    found: list[Tooltip] = []
-    # The interval of an omitted point belongs to its left neighbour.
-    for i, following in zip(chosen, [*chosen[1:], len(value)], strict=True):
-        lines = [names[i], f"{MEAN} {number_or_zero(float(value[i]), top)}{after}"]
-        if np.isfinite(between[i]):
-            spread = number_or_zero(float(between[i]), top)
-            lines.append(f"standard deviation between models {spread}")
-        if np.isfinite(upper[i] - lower[i]):
-            ends = (number_or_zero(float(end[i]), top) for end in (lower, upper))
-            lines.append(f"{label}: {' to '.join(ends)}")
-        found.append(Tooltip(edges[i], edges[following], "\n".join(lines)))
-    return tuple(found)
+    return np.sqrt(np.where(known > 1, squares / np.maximum(known - 1, 1), np.nan))
 
 
 def _alt_text(panel: Panel) -> str:

@@ -53,10 +53,22 @@ def effects_figure(
     page: int | None = 1,
 ) -> FigureSpec:
     """Return the figure of many effects on shared scales, the largest first."""
-    each = _each_effect(effects, by, top, lower, options)
+    options = EffectPlotOptions(curves=60) if options is None else options
+    options = replace(options, histogram=False, values=None)
+    found = [effects[r.feature] for r in _largest(Effects(dict(effects)).ranking(by), top)]
+    each: list[FigureSpec] = []
+    for place, effect in enumerate(found):
+        main, *below = effect_panels(effect, options)
+        alt = alt_text(effect, main)
+        below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
+        title = str(effect_title(effect))
+        main = headed(main, place, effect.feature_title, _notes(effect, main, options), len(below))
+        each.append(FigureSpec(((main, *below),), title, alt))
+    order = effect_parts.legend_order([p for f in each for p in f.panels])
     what = f"effects on shared scales, ordered by {by.replace('_', ' ')}"
-    title = effect_title(*ordered_effects(effects, by, top), of=features_text(len(each)))
-    return page_of(each, title, what, len(effects), columns, page)
+    title = effect_title(*found, of=features_text(len(found)))
+    scaled = on_shared_scales([replace(f, order=order) for f in each])
+    return page_of(scaled, title, what, len(effects), columns, page)
 
 
 def models_effects_figure(
@@ -70,14 +82,18 @@ def models_effects_figure(
     scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the figure of effects of many features for several models on shared scales, the largest first."""
-    each = _each_of_models(found, by, top, confidence_level, of, scale)
-    shown = [found[r.feature] for r in _largest(found.ranking(by), top)]
-    models = counted(len(shown[0]), "model")
+    each: list[FigureSpec] = []
+    shown = _largest(found.ranking(by), top)
+    for place, rank in enumerate(shown):
+        one = found[rank.feature]
+        figure = models_figure(one, confidence_level, of, scale)
+        main = headed(figure.main, place, one.feature_title, _rank_notes(rank, one))
+        each.append(replace(figure, stacks=((main,),)))
+    first = [found[rank.feature].models[0] for rank in shown]
+    models = counted(len(found[shown[0].feature]), "model")
     what = f"effects for {models} on shared scales, ordered by {by.replace('_', ' ')}"
-    title = effect_title(
-        *(one.models[0] for one in shown), of=features_text(len(shown)), among=models
-    )
-    return page_of(each, title, what, len(found), columns, page)
+    title = effect_title(*first, of=features_text(len(shown)), among=models)
+    return page_of(on_shared_scales(each), title, what, len(found), columns, page)
 
 
 def features_text(n: int) -> str:
@@ -86,53 +102,6 @@ def features_text(n: int) -> str:
 
 
 # --- one figure per feature ----------------------------------------------------------------------
-
-
-def _each_effect(
-    effects: Mapping[str, Effect],
-    by: RankedBy = "importance",
-    top: int | None = None,
-    lower: bool = True,
-    options: EffectPlotOptions | None = None,
-) -> tuple[FigureSpec, ...]:
-    """Return one figure per effect on shared scales, the largest first; parameters as in `effects_figure`."""
-    options = EffectPlotOptions(curves=60) if options is None else options
-    options = replace(options, histogram=False, values=None)
-    each: list[FigureSpec] = []
-    found = ordered_effects(effects, by, top)
-    for place, effect in enumerate(found):
-        main, *below = effect_panels(effect, options)
-        alt = alt_text(effect, main)
-        below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
-        title = str(effect_title(effect))
-        main = headed(main, place, effect.feature_title, _notes(effect, main, options), len(below))
-        each.append(FigureSpec(((main, *below),), title, alt))
-    order = effect_parts.legend_order([p for f in each for p in f.panels])
-    return on_shared_scales([replace(f, order=order) for f in each])
-
-
-def _each_of_models(
-    found: MultiModelEffects,
-    by: RankedBy = "importance",
-    top: int | None = None,
-    confidence_level: float = 0.95,
-    of: IntervalTarget | None = None,
-    scale: CurveScale = "difference",
-) -> tuple[FigureSpec, ...]:
-    """Return one figure per feature on shared scales, the largest first; parameters as in `models_effects_figure`."""
-    each: list[FigureSpec] = []
-    for place, rank in enumerate(_largest(found.ranking(by), top)):
-        one = found[rank.feature]
-        figure = models_figure(one, confidence_level, of, scale)
-        main = headed(figure.main, place, one.feature_title, _rank_notes(rank, one))
-        each.append(replace(figure, stacks=((main,),)))
-    return on_shared_scales(each)
-
-
-def ordered_effects(effects: Mapping[str, Effect], by: RankedBy, top: int | None) -> list[Effect]:
-    """Return the effects to draw, the largest first."""
-    return [effects[r.feature] for r in _largest(Effects(dict(effects)).ranking(by), top)]
-
 
 Ranked = TypeVar("Ranked")
 

@@ -16,6 +16,7 @@ from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.effect_parts import WHERE
+from skedasis.plots.figures.options import SEED
 from skedasis.plots.figures.titles import TIMES, surface_title
 from skedasis.plots.marks import (
     Contour,
@@ -31,7 +32,7 @@ from skedasis.plots.marks import (
     Tooltip,
     vertical_line,
 )
-from skedasis.plots.scales import PlotAxis, clean, extent, padded, position_texts, shorten
+from skedasis.plots.scales import PlotAxis, clean, extent, padded, position_texts, rounded, shorten
 from skedasis.plots.theme import HEAT_SHADES
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
@@ -49,10 +50,6 @@ DOTS = 1000
 
 JITTER = (-0.4, 0.1)
 """Vertical jitter of the rows in a band, relative to its centre; numbers are above them."""
-
-SEED = (8215, 4406)
-"""Of the jitter, and of the sample of rows drawn as dots; with a small seed, data generated with the same one would be
-offset by their own values."""
 
 BARS = 40
 """Bars of a histogram of the rows, or fewer for whole numbers."""
@@ -740,14 +737,6 @@ def _merged_intervals(x: HeatmapAxis, y: HeatmapAxis) -> tuple[_CellIntervals, _
         folds[1 - most.index(max(most))] += 1
 
 
-def _short(nodes: Floats) -> Floats:
-    """Return positions rounded to two significant digits of their smallest step; tables have all digits."""
-    steps = np.diff(nodes)
-    if len(steps) == 0 or not 0 < steps.min() < np.inf:
-        return nodes
-    return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
-
-
 def _side_intervals(rim: HeatmapAxis, fold: int) -> _CellIntervals:
     """Return the intervals of one side, with `fold` neighbouring bins each."""
     side, name = rim.side, shorten(rim.axis.name, TIP_LETTERS)
@@ -758,7 +747,7 @@ def _side_intervals(rim: HeatmapAxis, fold: int) -> _CellIntervals:
         return _CellIntervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
     time = rim.axis.time
-    texts = position_texts(_short(nodes)) if time is None else time.texts(nodes)
+    texts = position_texts(rounded(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
         homes = [np.array([0])] if isinstance(side, BinPairAxis) else []
         return _CellIntervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
