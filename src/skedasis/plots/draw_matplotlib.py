@@ -1093,10 +1093,7 @@ class _Parts(HandlerTuple):
         return super().legend_artist(legend, orig_handle, fontsize, handlebox)
 
 
-HANDLERS: dict[type, HandlerTuple | HandlerPatch] = {
-    tuple: _Parts(),
-    FancyArrowPatch: _ArrowKey(),
-}
+HANDLERS: dict[type, HandlerTuple | HandlerPatch] = {tuple: _Parts(), FancyArrowPatch: _ArrowKey()}
 """Class of a part of a legend entry → what draws it."""
 
 

@@ -403,10 +403,7 @@ def _(found: Interactions) -> list[Markup]:
         titles.get(name, name): np.clip(np.asarray(c), 0.0, 1.0) if name in SHARES else c
         for name, c in found.table().items()
     }
-    return [
-        table("Pairs", pairs),
-        table("Each feature with all others", found.table("overall")),
-    ]
+    return [table("Pairs", pairs), table("Each feature with all others", found.table("overall"))]
 
 
 @numbers_of.register

@@ -6,15 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Concatenate,
-    Generic,
-    Never,
-    TypeVar,
-    Unpack,
-    cast,
-)
+from typing import TYPE_CHECKING, Concatenate, Generic, Never, TypeVar, Unpack, cast
 
 from markupsafe import Markup
 
@@ -423,10 +415,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         in_notebook=_BARS,
     ),
     MultiModelRegions: DrawnKind[MultiModelRegions](
-        figure=recurrence_figure,
-        as_output={},
-        table="First splits",
-        parts=_parts_of_models,
+        figure=recurrence_figure, as_output={}, table="First splits", parts=_parts_of_models
     ),
     MultiModelRegionsByFeature: DrawnKind[MultiModelRegionsByFeature](
         figure=recurrences_figure,

@@ -125,11 +125,7 @@ class FigureOptions:
         if self.color is None:
             return {}
         red, green, blue = (0.55 * c + 0.45 for c in to_rgb(self.color))
-        return {
-            "average": self.color,
-            "interval-edge": self.color,
-            "interval": (red, green, blue),
-        }
+        return {"average": self.color, "interval-edge": self.color, "interval": (red, green, blue)}
 
 
 document_options(FigureOptions, ColoredKeywords)
@@ -154,11 +150,7 @@ def _check_style(style: StyleSheet | None) -> None:
 
 
 def customized(
-    spec: FigureSpec,
-    options: FigureOptions,
-    log: Collection[str] = (),
-    *,
-    several: bool = False,
+    spec: FigureSpec, options: FigureOptions, log: Collection[str] = (), *, several: bool = False
 ) -> FigureSpec:
     """Return a figure with the options of every figure applied."""
     alone = not several and not _has_several(spec)
@@ -257,10 +249,7 @@ def _check_log(panel: Panel, axis: PlotAxis, what: str, fix: str, *, alone: bool
             limits = f"ax.set_xlim{limits}" if what.endswith("(ax)") else f"xlim={limits}"
             fix += f", or begin the axis above zero: {limits}"
         raise DataError(
-            what,
-            f"values of {axis.name!r} from {axis.least:.4g}",
-            "positive values",
-            fix,
+            what, f"values of {axis.name!r} from {axis.least:.4g}", "positive values", fix
         )
 
 
@@ -290,10 +279,7 @@ def drawn(spec: FigureSpec, options: FigureOptions, ax: Axes | None = None) -> F
 
 
 def plot(
-    result: object,
-    ax: Axes | None = None,
-    axes: Sequence[Axes] | None = None,
-    **options: object,
+    result: object, ax: Axes | None = None, axes: Sequence[Axes] | None = None, **options: object
 ) -> Figure:
     """Draw a result by matplotlib; see the method `plot` of its class."""
     kind = drawn_kind(result)

@@ -11,11 +11,7 @@ from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.curve_height import AVERAGE, drawn_effect, raised
 from skedasis.plots.figures.effect_parts import LONG, Band
-from skedasis.plots.figures.ice import (
-    IndividualCurves,
-    grouped,
-    individual_curves,
-)
+from skedasis.plots.figures.ice import IndividualCurves, grouped, individual_curves
 from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -43,10 +39,7 @@ def level_panels(effect: Effect, every: LevelStats, options: EffectPlotOptions) 
     return tuple(p for p in (main, below, counts, groups) if p is not None)
 
 
-def steps(
-    effect: LevelStepsEffect,
-    options: EffectPlotOptions,
-) -> Panel | None:
+def steps(effect: LevelStepsEffect, options: EffectPlotOptions) -> Panel | None:
     """Return the panel of steps between adjacent levels; None if no two shown levels are adjacent."""
     every, bins = effect.axis.levels, effect.bins
     if len(bins) == 0:
@@ -87,10 +80,7 @@ def steps(
     return replace(panel, notes=(*panel.notes, *([note] if left_out else [])), tooltips=tuple(tips))
 
 
-def values(
-    effect: LevelMeansEffect,
-    options: EffectPlotOptions,
-) -> Panel | None:
+def values(effect: LevelMeansEffect, options: EffectPlotOptions) -> Panel | None:
     """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
     every, rows = effect.axis.levels, effect.rows
     if rows is None or rows.effect is None or len(rows) == 0:

@@ -25,14 +25,7 @@ from skedasis.plots.figures.bars import (
     value_lines,
 )
 from skedasis.plots.figures.importance import LONG
-from skedasis.plots.marks import (
-    FigureSpec,
-    Mark,
-    Panel,
-    Segments,
-    Title,
-    vertical_line,
-)
+from skedasis.plots.marks import FigureSpec, Mark, Panel, Segments, Title, vertical_line
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, position_texts, shorten
 from skedasis.results.change import Change, rows_text
 
@@ -115,11 +108,7 @@ def mean_changes(change: Change, level: float, name: str = ALL) -> list[MeanChan
 
 
 def means_figure(
-    change: Change,
-    lines: Sequence[MeanChange],
-    level: float,
-    title: Title,
-    notes: tuple[str, ...],
+    change: Change, lines: Sequence[MeanChange], level: float, title: Title, notes: tuple[str, ...]
 ) -> FigureSpec:
     """Return a figure with a dot and an interval for each line, from above."""
     interval = f"{100 * level:g} % interval"

@@ -28,12 +28,7 @@ from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
-from skedasis.results.effect import (
-    AnyMPlot,
-    BinnedEffect,
-    Effect,
-    MPlotEffect,
-)
+from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, MPlotEffect
 from skedasis.results.main_stretch import main_part
 from skedasis.stats.grid import Cells
 

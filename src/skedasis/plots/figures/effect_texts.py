@@ -9,14 +9,7 @@ import numpy as np
 
 from skedasis._numbers import counted, number, number_or_zero, with_error
 from skedasis._types import Floats, Ints
-from skedasis.plots.figures.effect_parts import (
-    GAP,
-    LONG,
-    Band,
-    Beside,
-    average_of,
-    hatched_gaps,
-)
+from skedasis.plots.figures.effect_parts import GAP, LONG, Band, Beside, average_of, hatched_gaps
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import Area, Line, Panel, Points, Rectangles, Tooltip, shorter_labels
 from skedasis.plots.scales import PlotAxis, position_texts, shorten

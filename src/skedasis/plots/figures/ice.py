@@ -253,11 +253,7 @@ def texts_of_groups(x: Floats, groups: Sequence[GroupAverage]) -> Iterator[Text]
         at = int(np.argmax(np.where(known, gap, -np.inf)))
         above = bool(group.value[at] >= np.median(values[:, at]))
         yield Text(
-            float(x[at]),
-            float(group.value[at]),
-            group.names,
-            "value",
-            up=1 if above else -1,
+            float(x[at]), float(group.value[at]), group.names, "value", up=1 if above else -1
         )
 
 

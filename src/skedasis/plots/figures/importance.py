@@ -26,12 +26,7 @@ from skedasis.plots.figures.bars import (
 )
 from skedasis.plots.figures.effect_parts import off_scale, readable_range
 from skedasis.plots.figures.titles import importance_title
-from skedasis.plots.marks import (
-    FigureSpec,
-    Line,
-    Panel,
-    Title,
-)
+from skedasis.plots.marks import FigureSpec, Line, Panel, Title
 from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
@@ -179,10 +174,7 @@ def permutation_figure(
     highest = max(float(before.max()), *(float(m.max()) for m in moved))
     said = "% of rows" if local.weight is None else "% of rows by weight"
     y = PlotAxis(said, None, 0.0, 1.08 * highest, 0.0)
-    labels = (
-        f"before permutation ({_kept(local)})",
-        f"after permutation ({repeated(importance)})",
-    )
+    labels = (f"before permutation ({_kept(local)})", f"after permutation ({repeated(importance)})")
     panels = [
         _histograms(
             name, (x, y), edges, (before, m), (own, float(share @ a.mean(axis=1)) / 100), labels

@@ -17,15 +17,7 @@ from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import (
-    FigureSpec,
-    Heat,
-    Mark,
-    Panel,
-    Points,
-    Title,
-    legend_of,
-)
+from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Title, legend_of
 from skedasis.plots.scales import clean, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect

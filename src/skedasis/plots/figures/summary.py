@@ -48,10 +48,7 @@ MOST_REGIONS, MOST_LEVELS = 4, 8
 
 
 def regions_summary_figure(
-    regions: Regions,
-    *,
-    notes: Sequence[str] = (),
-    scale: CurveScale = "difference",
+    regions: Regions, *, notes: Sequence[str] = (), scale: CurveScale = "difference"
 ) -> FigureSpec:
     """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey."""
     if len(regions) == 1:
