@@ -75,19 +75,19 @@ def test_steps_against_their_average_are_counted():
 
 def test_order_is_mentioned_as_what_it_is():
     X = rows(20, 20, 20)
-    assert "no order of their own" in report_text.level_order_sentence(effect(town, X))
+    assert "no order of their own" in report_text.order_sentence(effect(town, X))
     given = sd.explain(town, X, "town", method=sd.ALE(order=["c", "a", "b"]))
     assert (
         "in the given order; distances between levels are not defined"
-        in report_text.level_order_sentence(given)
+        in report_text.order_sentence(given)
     )
     ordinal = effect(town, X, schema={"town": "ordinal"})
-    assert "in ascending order" in report_text.level_order_sentence(ordinal)
+    assert "in ascending order" in report_text.order_sentence(ordinal)
     declared = sd.Feature("town", kind="ordinal", levels=("c", "b", "a"))
-    assert "in the declared order" in report_text.level_order_sentence(
+    assert "in the declared order" in report_text.order_sentence(
         effect(town, X, schema={"town": declared})
     )
-    assert report_text.level_order_sentence(effect(town, rows(20, 20, names="ab"))) == ""
+    assert report_text.order_sentence(effect(town, rows(20, 20, names="ab"))) == ""
 
 
 def test_cautions_name_levels_with_few_rows():

@@ -134,16 +134,16 @@ def test_regions_are_those_of_the_library(X):
     for mine, theirs in zip(section.regions["x0"], direct["x0"], strict=True):
         assert np.array_equal(mine.value, theirs.value)
     assert section.regions["x0"].scores.within == direct["x0"].scores.within
-    texts = report_text.region_texts(section.regions["x0"])
-    assert texts.lead.startswith("The rule (2 groups of rows) explains")
-    assert [rule for rule, _ in texts.lines] == list(section.regions["x0"].rules)
-    doubtful = report_text.region_texts(unstable(section.regions["x0"], 0, "x2 ≤ 0"))
+    lead, lines = report_text.region_texts(section.regions["x0"])
+    assert lead.startswith("The rule (2 groups of rows) explains")
+    assert [rule for rule, _ in lines] == list(section.regions["x0"].rules)
+    lead, lines = report_text.region_texts(unstable(section.regions["x0"], 0, "x2 ≤ 0"))
     other = "another split does about as well: x2 ≤ 0"
-    assert doubtful.lead.endswith(f"as SD); {other}.")
-    assert all(text.endswith(f"; {other}") for _, text in doubtful.lines)
+    assert lead.endswith(f"as SD); {other}.")
+    assert all(text.endswith(f"; {other}") for _, text in lines)
     said = report_text.for_whom_sentence(section, "x0")
     assert re.fullmatch(
-        r"Mostly by x1 \(\d+ %( ± \S+ %)?\): the curves of its regions are above\.", said
+        r"Mostly by x1 \(\d+ %( ± \S+ %)?\): the curves of its groups of rows are above\.", said
     )
     assert section.code["regions", "x0"] == "sd.regions(model, X, 'x0').plot()"
 

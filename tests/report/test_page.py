@@ -255,7 +255,7 @@ def test_regions_are_on_the_page_with_their_rules(tmp_path):
     )
     assert ">For whom</h4>" in page.html
     words = " ".join(page.words.split())
-    for rule, text in report_text.region_texts(regions).lines:
+    for rule, text in report_text.region_texts(regions)[1]:
         assert rule in words
         assert " ".join(text.split()) in words
     assert "sd.regions(model, X, 'x0').plot(scale='prediction')" in page.words

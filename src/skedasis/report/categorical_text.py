@@ -6,101 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skedasis._numbers import ROUNDING_NOISE, counted, number, percent
-from skedasis._types import Floats, Ints
-from skedasis.report.format import NumberTable, listed, named
+from skedasis._numbers import number, percent
+from skedasis._types import Ints
+from skedasis.report.format import NumberTable
 from skedasis.results.axis import LevelStats
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelMeansEffect, LevelStepsEffect
 
 LINES = 100
 """Largest number of table rows: a page with thousands of identifiers would take megabytes."""
-
-
-def quoted(label: str) -> str:
-    """Return a level's name in quotation marks."""
-    return f"“{named(label)}”"
-
-
-def centred(effect: Effect, levels: LevelStats) -> Floats:
-    """Return the values minus their mean over the rows."""
-    there = np.isfinite(effect.value)
-    share = np.where(there, levels.share, 0.0)
-    value = np.where(there, effect.value, 0.0)
-    # Relative to one level, so that a feature without any effect has deviations of exactly zero.
-    moved = value - value[0]
-    total = float(share.sum())
-    mean = float(share @ moved) / total if total > 0 else 0.0
-    return np.where(there, moved - mean, np.nan)
-
-
-def opposite_sign_share(effect: Effect) -> float | None:
-    """Return the fraction of the rows' differences to adjacent levels with the opposite sign to the average one."""
-    rows = effect.rows
-    if rows is None or rows.effect is None or rows.effect.ndim != 2 or len(effect.points) < 2:
-        return None
-    mean, place = np.diff(effect.value), rows.x.astype(np.int64)
-    # Differences from the previous level and to the next one; `rows.effect` is NaN at the first and the last level.
-    down, up = mean[np.maximum(place - 1, 0)], mean[np.minimum(place, len(mean) - 1)]
-    there = np.isfinite(rows.effect)
-    weight = np.where(there, 1.0 if rows.weight is None else rows.weight[:, None], 0.0)
-    if weight.sum() == 0:
-        return None
-    step = np.where(there, rows.effect, 0.0)
-    step = np.where(np.abs(step) > ROUNDING_NOISE * np.abs(step).max(initial=0.0), step, 0.0)
-    opposite = step * np.sign(np.nan_to_num(np.stack([down, up], axis=1))) < 0
-    return float(np.average(opposite, weights=weight))
-
-
-def level_order_sentence(effect: Effect, levels: LevelStats) -> str:
-    """Describe the order of the levels, if there is one that matters."""
-    if len(levels) < 3:
-        return ""
-    orders = {"declared": "the declared", "given": "the given", "ascending values": "ascending"}
-    distances = "distances between levels are not defined."
-    if effect.about.feature.kind == "ordinal":
-        return (
-            f"The levels are in {orders.get(levels.order_description, 'their')} order; {distances}"
-        )
-    if levels.order_description == "similarity of the other features":
-        return (
-            "The levels have no order of their own. Adjacent levels have similar rows in the other features; each row "
-            "is moved to adjacent levels only."
-        )
-    if levels.order_description in ("declared", "given"):
-        return f"The levels are in {orders[levels.order_description]} order; {distances}"
-    return ""
-
-
-def missing_sentence(levels: LevelStats, effect: Effect) -> str:
-    """Describe the effect of missing values of a nominal feature, which form a level."""
-    place = next((i for i, v in enumerate(levels.values) if v is None), None)
-    if place is None or len(levels) < 2:
-        return ""
-    values = centred(effect, levels)
-    value, largest = float(values[place]), float(np.nanmax(np.abs(values), initial=0.0))
-    rows = counted(int(levels.count[place]), "row")
-    where = f"{number(abs(value))} {'above' if value > 0 else 'below'}"
-    where = "at" if abs(value) <= ROUNDING_NOISE * largest else where
-    return f"Missing values are a level of their own, {quoted(levels.labels[place])} ({rows}): {where} the mean."
-
-
-def cautions(effect: Effect, levels: LevelStats, *, skip_few_rows: bool) -> list[str]:
-    """Return cautions about the levels."""
-    found: list[str] = []
-    few = np.flatnonzero(levels.count < TRUSTED_ROWS)
-    if len(few) and not skip_few_rows:
-        names = listed([f"“{levels.labels[i]}”" for i in few], 5)
-        found.append(
-            f"{counted(int(levels.count[few].sum()), 'row')} at {counted(len(few), 'level')} with fewer than "
-            f"{TRUSTED_ROWS} rows (hatched): the effect of {names} is unreliable."
-        )
-    if effect.missing and None not in levels.values:
-        found.append(f"{counted(effect.missing, 'row')} without a value: left out of the levels.")
-    outside = effect.provenance.get("rows_outside")
-    if outside:
-        rows = counted(outside, "row")
-        found.append(f"{rows} of other, rarer levels: left out.")
-    return found
 
 
 # ---------------------------------------------------------------------------------------- tables

@@ -206,7 +206,7 @@ def _of_model(
         "For whom": report_text.for_whom_sentence(section, feature),
         "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
         "Missing": report_text.missing_sentence(rhale),
-        "Order": report_text.level_order_sentence(rhale),
+        "Order": report_text.order_sentence(rhale),
     }
     figures: list[PageFigure] = []
     if detail == PageDetail.CURVE:
@@ -249,14 +249,14 @@ def _regions(section: ModelSection, feature: str, ident: str, *, drawn: bool) ->
     found = section.regions.get(feature)
     if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:
         return None
-    texts = report_text.region_texts(found)
-    said = [f"{rule}, {text}" for rule, text in texts.lines]
+    lead, lines = report_text.region_texts(found)
+    said = [f"{rule}, {text}" for rule, text in lines]
     panels = (
         report_figures.region_panels(found, said, f"{ident}-regions", section.scale)
         if drawn
         else []
     )
-    return {"lead": texts.lead, "lines": [] if drawn else texts.lines, "panels": panels}
+    return {"lead": lead, "lines": [] if drawn else lines, "panels": panels}
 
 
 def _per(effect: Effect, unit: str, feature: str) -> str:

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from skedasis._numbers import (
     ROUNDING_NOISE,
-    counted,
     number,
     number_or_zero,
-    percent,
     sentence,
     with_error,
-    with_minus,
 )
 from skedasis._types import Floats
-from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.scales import position_texts
 from skedasis.report import categorical_text
 from skedasis.report.content import ModelSection
 from skedasis.report.format import (
     NumberTable,
     feature_named,
+    listed,
+    named,
 )
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words, shape_of
-from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
+from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
@@ -41,10 +38,15 @@ from skedasis.results.regions import (
 )
 from skedasis.results.sentences import (
     BETWEEN_ROWS,
+    CAUTION,
     CURVE,
+    CURVES_BY,
+    GROUP,
+    MISSING_VALUES,
     NO_EFFECT,
     NONE_OPPOSITE,
     OPPOSITE,
+    ORDER,
     PRECISION,
     tell,
 )
@@ -58,22 +60,30 @@ _SMALL_RATIO = 0.25
 
 # ------------------------------------------------------------------------------------- one effect
 def opposite_sign_share(effect: Effect) -> float | None:
-    """Return the fraction of rows whose local effect has the opposite sign to the mean of their bin."""
-    if isinstance(effect.axis, LevelAxis):
-        return categorical_text.opposite_sign_share(effect)
-    rows, local = effect.rows, local_effects(effect.rows)
-    if rows is None or local is None or not isinstance(effect, BinnedEffect):
+    """Return the fraction of the rows' slopes, or of their steps to adjacent levels, that go against the average."""
+    rows, local = effect.rows, None if effect.rows is None else effect.rows.local
+    levels = isinstance(effect.axis, LevelAxis)
+    if rows is None or local is None or local.ndim != 1 + levels or len(effect.points) < 2:
         return None
-    bins, edges = effect.bins, effect.bins.edges
-    if len(bins) == 0:
+    if levels:
+        mean, place = np.diff(effect.value), rows.x.astype(np.int64)
+        # Steps from the previous level and to the next one; that of a row at the first or the last level is NaN.
+        mean = np.stack([mean[np.maximum(place - 1, 0)], mean[np.minimum(place, len(mean) - 1)]], 1)
+    elif isinstance(effect, BinnedEffect) and len(effect.bins):
+        bins, side = effect.bins, "right" if effect.spec.closed == "left" else "left"
+        place = np.clip(np.searchsorted(bins.edges, rows.x, side) - 1, 0, len(bins) - 1)
+        middle = (bins.low + bins.high)[place] / 2
+        mean = bins.effect[place] + bins.slope_change[place] * (rows.x - middle)
+    else:
         return None
-    side = "right" if effect.spec.closed == "left" else "left"
-    place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
-    mean = bins.effect[place] + bins.slope_change[place] * (
-        rows.x - (bins.low + bins.high)[place] / 2
-    )
+    there = np.isfinite(local)
+    weight = np.where(there.T, 1.0 if rows.weight is None else rows.weight, 0.0).T
+    if not weight.sum() > 0:
+        return None
+    local = np.where(there, local, 0.0)
+    local = np.where(np.abs(local) > ROUNDING_NOISE * np.abs(local).max(), local, 0.0)
     opposite = local * np.sign(np.nan_to_num(mean)) < 0
-    return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
+    return float(np.average(opposite, weights=weight))
 
 
 def effect_sentence(effect: Effect) -> str:
@@ -152,82 +162,76 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
 
 def missing_sentence(effect: Effect) -> str:
     """Describe the effect of missing values; empty if there are none, or their effect is not known."""
-    point = effect.missing_point
-    if point is None and isinstance(effect.axis, LevelAxis):
-        return categorical_text.missing_sentence(effect.axis.levels, effect)
-    if point is None:
-        return ""
-    rows = f"The feature is missing in {counted(point.count, 'row')}."
-    values = "observed values" if point.exact else "quantiles of the observed values"
-    if point.effect == 0:
-        return (
-            f"{rows} On average, the prediction there is the same as with {values} of the feature."
+    point, axis = effect.missing_point, effect.axis
+    if point is not None:
+        error = point.std_error
+        known = math.isfinite(error) and error >= ROUNDING_NOISE * abs(point.effect)
+        return tell(
+            MISSING_VALUES["point" if point.effect else "same"],
+            rows=point.count,
+            value=number(abs(point.effect)),
+            change=point.effect,
+            error=number(error, 2) if known else "",
+            exact=point.exact,
         )
-    way = "higher" if point.effect > 0 else "lower"
-    error = point.std_error
-    known = math.isfinite(error) and error >= ROUNDING_NOISE * abs(point.effect)
-    precision = f" (standard error {number(error, 2)})" if known else ""
-    return (
-        f"{rows} On average, the prediction there is {number(abs(point.effect))} {way}{precision} than with "
-        f"{values} of the feature."
+    if not isinstance(axis, LevelAxis) or None not in axis.levels.values or len(axis.levels) < 2:
+        return ""
+    levels, place = axis.levels, axis.levels.values.index(None)
+    there = np.isfinite(effect.value)
+    # Relative to one level, so that a feature without any effect has deviations of exactly zero.
+    value = effect.value - effect.value[there][0]
+    value = value - np.average(value[there], weights=levels.share[there])
+    change = float(value[place])
+    level = abs(change) > ROUNDING_NOISE * float(np.nanmax(np.abs(value)))
+    return tell(
+        MISSING_VALUES["level" if level else "level at the mean"],
+        name=named(levels.labels[place]),
+        rows=int(levels.count[place]),
+        value=number(abs(change)),
+        change=change,
     )
 
 
-def level_order_sentence(effect: Effect) -> str:
-    """Describe the order of a categorical feature's levels."""
-    axis = effect.axis
-    if not isinstance(axis, LevelAxis):
+def order_sentence(effect: Effect) -> str:
+    """Describe the order of a categorical feature's levels, if there is one that matters."""
+    if not isinstance(effect.axis, LevelAxis) or len(effect.axis.levels) < 3:
         return ""
-    return categorical_text.level_order_sentence(effect, axis.levels)
+    order = effect.axis.levels.order_description
+    ordinal = effect.about.feature.kind == "ordinal"
+    if ordinal or order in ("declared", "given"):
+        return tell(ORDER["known"], order=_ORDERS.get(order, "their"))
+    return ORDER["similar"] if order == "similarity of the other features" else ""
+
+
+_ORDERS = {"declared": "the declared", "given": "the given", "ascending values": "ascending"}
 
 
 def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
     """Return cautions about one effect, without those about few rows if a reliability check already has them."""
-    axis = effect.axis
-    found = (
-        categorical_text.cautions(effect, axis.levels, skip_few_rows=skip_few_rows)
-        if isinstance(axis, LevelAxis)
-        else _bin_cautions(effect, skip_few_rows=skip_few_rows)
-    )
-    missing = effect.provenance.get("missing")
-    if missing:
-        text = missing.splitlines()[0].strip()
-        found.append(text[:1].upper() + text[1:])
-    if effect.rows is not None and not effect.rows.exact:
-        found.append(
-            f"Single rows are shown for a random sample of {counted(len(effect.rows), 'row')}; the curve uses all rows."
-        )
-    return found
-
-
-def _few_rows_cautions(effect: BinnedEffect, *, skip_few_rows: bool) -> list[str]:
-    """Return cautions about bins with few rows or none."""
-    found: list[str] = []
-    bins = effect.bins
-    if effect.untrusted_rows and not skip_few_rows:
-        weak = int((~bins.trusted & ~bins.empty).sum())
-        found.append(
-            f"{counted(effect.untrusted_rows, 'row')} in {counted(weak, 'bin')} with fewer than 10 rows (hatched): "
-            "the curve is unreliable there."
-        )
-    if bins.empty.any():
-        found.append(
-            f"{counted(int(bins.empty.sum()), 'bin')} without rows: the curve is interpolated there."
-        )
-    return found
-
-
-def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
-    """Return cautions about the bins and rows of a numeric feature."""
-    found: list[str] = []
-    if isinstance(effect, BinnedEffect):
-        found += _few_rows_cautions(effect, skip_few_rows=skip_few_rows)
-    if effect.missing:
-        found.append(f"{counted(effect.missing, 'row')} without a value: left out of the curve.")
-    outside = effect.provenance.get("rows_outside")
-    if outside:
-        found.append(f"{counted(outside, 'row')} outside the bins: left out.")
-    return found
+    levels = effect.axis.levels if isinstance(effect.axis, LevelAxis) else None
+    bins = effect.bins if levels is None and isinstance(effect, BinnedEffect) else None
+    few: list[int] = []
+    if levels is not None:
+        few = np.flatnonzero(levels.count < TRUSTED_ROWS).tolist()
+    elif bins is not None:
+        few = np.flatnonzero(~bins.trusted & ~bins.empty).tolist()
+    counts = {
+        f"few {'in bins' if levels is None else 'at levels'}": 0 if skip_few_rows else len(few),
+        "empty": 0 if bins is None else int(bins.empty.sum()),
+        "missing": effect.missing if levels is None or None not in levels.values else 0,
+        "outside": effect.provenance.get("rows_outside", 0),
+        "sample": 0 if effect.rows is None or effect.rows.exact else len(effect.rows),
+    }
+    facts = {
+        "levels": levels is not None,
+        "rows": effect.untrusted_rows,
+        "least": TRUSTED_ROWS,
+        "names": "" if levels is None else listed([f"“{levels.labels[i]}”" for i in few], 5),
+    }
+    found = [tell(CAUTION[case], n=n, **facts) for case, n in counts.items() if n]
+    # How missing values were filled in, in one line.
+    policy = str(effect.provenance.get("missing", "")).splitlines()[:1]
+    return [*found, *(f"{text[:1].upper()}{text[1:]}" for text in policy)]
 
 
 # ---------------------------------------------------------------------------------------- tables
@@ -283,53 +287,40 @@ def unit_of(effect: Effect) -> str:
 
 
 # ------------------------------------------------------------------------------------- regions
-@dataclass(frozen=True)
-class RegionTexts:
-    """The regions of a feature in words."""
-
-    lead: str
-    lines: list[tuple[str, str]]
-
-
-def region_texts(regions: Regions) -> RegionTexts:
-    """Return several regions in words."""
-    total = max(regions.nodes[0].weight, np.finfo(float).tiny)
+def region_texts(regions: Regions) -> tuple[str, list[tuple[str, str]]]:
+    """Return what a rule explains, and of each of its groups of rows the conditions and the effect there."""
     lead = sentence(f"{explained_text(regions, scores=True)}{doubt_text(regions)}")
-    lines: list[tuple[str, str]] = []
-    for leaf, effect in zip(regions.leaves, regions.effects, strict=True):
-        said = (
-            f"{counted(leaf.count, 'row')} ({percent(leaf.weight / total)}): {curve_words(effect)}"
+    lines = [
+        (
+            leaf.rule,
+            tell(
+                GROUP,
+                rows=leaf.count,
+                share=share,
+                said=curve_words(effect),
+                others="; ".join(map(another_text, unstable_splits(regions, leaf.region))),
+            ),
         )
-        others = [another_text(split) for split in unstable_splits(regions, leaf.region)]
-        lines.append((with_minus(leaf.rule), "; ".join([said, *others])))
+        for leaf, share, effect in zip(
+            regions.leaves, regions.shares.tolist(), regions.effects, strict=True
+        )
+    ]
     beyond = beyond_text(regions.whole)
-    return RegionTexts(f"{lead} {beyond}." if beyond else lead, lines)
+    return f"{lead} {beyond}." if beyond else lead, lines
 
 
 def for_whom_sentence(section: ModelSection, feature: str) -> str:
     """Say by which feature rows differ, and where its curves are; and that no regions were found, if that is so."""
-    found, regions = section.rhale[feature].depends_on, section.regions.get(feature)
-    if found is None:
-        return _one_region_sentence(section, feature)
-    text = depends_on_text(found, feature_named(found.name))
-    text = f"{text[:1].upper()}{text[1:]}"
-    if regions is not None and len(regions) > 1:
-        return f"{text}: the curves of its regions are above."
-    if regions is None:
-        return f"{text}: sd.regions(…)."
-    return f"{text}. {_one_region_sentence(section, feature)}".rstrip()
-
-
-def _one_region_sentence(section: ModelSection, feature: str) -> str:
-    """Say that no regions were found; empty if there are some, or if the differences between rows are small."""
-    regions, effect = section.regions.get(feature), section.rhale[feature]
-    if regions is None or len(regions) > 1 or not math.isfinite(effect.heterogeneity_score):
-        return ""
-    largest = section.largest_importance
-    if not effect.heterogeneity_score > NOTICEABLE * largest:
-        return ""
-    why = undivided_text(regions.nodes[0])
-    return f"{why[:1].upper()}{why[1:]}." if why else ""
+    effect, regions = section.rhale[feature], section.regions.get(feature)
+    found, divided = effect.depends_on, regions is not None and len(regions) > 1
+    by = "" if found is None else depends_on_text(found, feature_named(found.name))
+    if by and (divided or regions is None):
+        return sentence(tell(CURVES_BY, by=by, divided=divided))
+    why = ""
+    if regions is not None and not divided:
+        noticeable = effect.heterogeneity_score > NOTICEABLE * section.largest_importance
+        why = undivided_text(regions.nodes[0]) if noticeable else ""
+    return " ".join(sentence(text) for text in (by, why) if text)
 
 
 NOTICEABLE = 0.05

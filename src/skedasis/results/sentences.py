@@ -291,6 +291,49 @@ PRECISION = (
 )
 
 
+MISSING_VALUES: Mapping[str, str] = {
+    "point": (
+        "The feature is missing in {rows:#row}. On average, the prediction there is {value} {change:higher|lower}"
+        "[ (standard error {error})] than with {exact:observed values|quantiles of the observed values} of the feature."
+    ),
+    "same": (
+        "The feature is missing in {rows:#row}. On average, the prediction there is the same as with {exact:observed "
+        "values|quantiles of the observed values} of the feature."
+    ),
+    "level": "Missing values are a level of their own, “{name}” ({rows:#row}): {value} {change:above|below} the mean.",
+    "level at the mean": "Missing values are a level of their own, “{name}” ({rows:#row}): at the mean.",
+}
+
+
+ORDER: Mapping[str, str] = {
+    "similar": (
+        "The levels have no order of their own. Adjacent levels have similar rows in the other features; each row is "
+        "moved to adjacent levels only."
+    ),
+    "known": "The levels are in {order} order; distances between levels are not defined.",
+}
+
+
+CAUTION: Mapping[str, str] = {
+    "few at levels": (
+        "{rows:#row} at {n:#level} with fewer than {least} rows (hatched): the effect of {names} is unreliable."
+    ),
+    "few in bins": (
+        "{rows:#row} in {n:#bin} with fewer than {least} rows (hatched): the curve is unreliable there."
+    ),
+    "empty": "{n:#bin} without rows: the curve is interpolated there.",
+    "missing": "{n:#row} without a value: left out of the {levels:levels|curve}.",
+    "outside": "{n:#row} {levels:of other, rarer levels|outside the bins}: left out.",
+    "sample": "Single rows are shown for a random sample of {n:#row}; the curve uses all rows.",
+}
+
+
+CURVES_BY = "{by}: {divided:the curves of its groups of rows are above|sd.regions(…)}"
+
+
+GROUP = "{rows:#row} ({share:%}): {said}[; {others}]"
+
+
 # --- the captions of a page -----------------------------------------------------------------------
 
 CAPTION: Mapping[str, str] = {
