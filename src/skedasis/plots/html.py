@@ -576,7 +576,8 @@ def _controls(by: RankedBy, items: int) -> Markup:
 
 
 def head(title: str, said: str) -> Markup:
-    """Return the heading of a page; names in it may be written from right to left."""
+    """Return the heading of a page, without a break after a number; names may be written from right to left."""
+    title = re.sub(r"(?<=\d) (?=\w)", "\u00a0", title)
     return tag("header", tag("h1", title), *([tag("p", said, class_="skd-lead")] if said else []))
 
 

@@ -176,29 +176,29 @@ def interval_text(low: float, high: float) -> str:
 def _regions(left: bool, below: bool) -> tuple[Text, ...]:
     """Return the texts on the meaning of parts of the panel; on negative values only if there are some."""
     end = np.inf
-    words: list[tuple[str, float, float, LabelSide, LabelSide]] = [
-        ("matters, and others\ntell part of it", end, end, -1, -1),
-        ("others tell it,\nnot needed", -end, end, 1, -1),
-        ("matters alone", end, 0.0, -1, -1),
-        ("unused", 0.0, 0.0, -1, -1),
+    words: list[tuple[tuple[str, ...], float, float, LabelSide, LabelSide]] = [
+        (("matters, and others\ntell part of it",), end, end, -1, -1),
+        (("others tell it,\nnot needed", "not\nneeded"), -end, end, 1, -1),
+        (("matters alone",), end, 0.0, -1, -1),
+        (("unused",), 0.0, 0.0, -1, -1),
     ]
     if left:
-        words.append(("better without\nthe feature", -end, -end, 1, 1))
+        words.append((("better without\nthe feature", "better\nwithout"), -end, -end, 1, 1))
     if below:
-        words.append(("permuting it makes\nthe model surer", end, -end, -1, 1))
-    # Texts on the part below zero must not be above zero.
+        words.append((("permuting it makes\nthe model surer",), end, -end, -1, 1))
+    # Texts on the parts below zero must not be above zero.
     return tuple(
         Text(
             x,
             y,
-            (text,),
+            texts,
             "region",
-            (-end, end, 0.0 if y == end else -end, end if y == end else 0.0),
+            (-end, 0.0 if x == -end else end, 0.0 if y == end else -end, end if y == end else 0.0),
             across,
             up,
             moves=8,
         )
-        for text, x, y, across, up in words
+        for texts, x, y, across, up in words
     )
 
 

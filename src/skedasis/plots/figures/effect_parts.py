@@ -591,8 +591,9 @@ def spread_panel(
     marks += _bodies((values[seen], cell[seen], weight[seen]), left, right, labels[2])
     fine, middle = "-fine" if len(mean) > 20 else "", (left + right) / 2
     caps = 1.0 if fine else 2.7
+    varied = labels[1] if np.any(std > 1e-9 * np.abs(mean).max(initial=0.0)) else ""
     marks += [
-        Segments(middle, lower, middle, upper, f"whisker{fine}", labels[1] * bool(std.any()), caps),
+        Segments(middle, lower, middle, upper, f"whisker{fine}", varied, caps),
         Segments(left, mean - tilt, right, mean + tilt, f"slope{fine}", labels[0]),
     ]
     said = labels[2].partition(" of ")[0]

@@ -91,6 +91,7 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
         curves = panel_of_all(regions, found, level)
         stacks, named = [(curves,)], [title]
         if scored:
+            stacks[0] = (replace(curves, title=Title("Effect in each group")),)
             stacks.append((_all_spreads(regions, lines, level),))
             named.append(replace(title, quantity=f"spread of the {title.quantity}"))
     else:

@@ -29,6 +29,7 @@ from skedasis.plots.marks import (
     Heat,
     Mark,
     Panel,
+    Rectangles,
     Rug,
     Tooltip,
     marks_of,
@@ -88,6 +89,8 @@ def effect_summary_figure(
     main = _quiet(effect_panels(effect, options)[0])
     levels = ShownLevels.of_effect(effect, MOST_LEVELS)
     marks = tuple(_brief(main.marks))
+    drawn = (m for m in main.marks if isinstance(m, Area | Rectangles) and m.style == "interval")
+    intervals = [(m.lower, m.upper) for m in drawn]
     tips = main.tooltips
     if levels is None and len(effect.points) > 1:
         tips = (*_point_tips(effect, main), *(t for t in tips if _beside(t, main.x)))
@@ -95,7 +98,7 @@ def effect_summary_figure(
         main,
         marks=marks,
         height=HEIGHT,
-        notes=tuple(notes) + _unshown(levels),
+        notes=(*notes, *_unshown(levels), *effect_parts.off_scale(main.y, intervals)),
         above=(),
         tooltips=tuple(replace(t, below=0) for t in tips),
     )

@@ -122,7 +122,8 @@ def _name(part: VariancePart, most: int = LONG) -> str:
     """Return what a part consists of."""
     if part.kind == "main":
         return "each feature alone"
-    return shorten(part.title.replace("regions of", "groups of rows for", 1), most)
+    groups = "groups of rows for" if most == LONG else "groups:"
+    return shorten(part.title.replace("regions of", groups, 1), max(most, len(groups) + 6))
 
 
 def _label(part: VariancePart) -> str:
