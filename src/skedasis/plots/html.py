@@ -374,26 +374,12 @@ def _(found: VarianceShares) -> list[Markup]:
 
 
 @numbers_of.register
-def _(found: Change) -> list[Markup]:
-    tables = found.tables()
-    return [
-        table("Mean change, with its 95 % interval", tables["summary"]),
-        *(
-            table("Groups of rows, with 95 % intervals", t)
-            for name, t in tables.items()
-            if name == "regions"
-        ),
-    ]
-
-
-@numbers_of.register
-def _(found: Changes) -> list[Markup]:
-    if not found:
+def _(found: Change | Changes) -> list[Markup]:
+    first = found if isinstance(found, Change) else next(iter(found.values()), None)
+    if first is None:
         return []
-    tables = [table("Mean changes, with their 95 % intervals", found.table())]
-    if next(iter(found.values())).rules:
-        tables.append(table("Groups of rows, with 95 % intervals", found.table("regions")))
-    return tables
+    regions = [table("Regions, with 95 % intervals", found.table("regions"))] if first.rules else []
+    return [table("Mean change, with its 95 % interval", found.table("summary")), *regions]
 
 
 @numbers_of.register

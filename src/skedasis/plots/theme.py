@@ -181,6 +181,17 @@ def _shorter(dash: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(round(0.55 * v, 1) for v in dash)
 
 
+def _rows(
+    name: str, color: str, dash: tuple[float, ...] = (), shape: str = "circle"
+) -> dict[str, Style]:
+    """Return the styles of the curves of rows and of the points on them."""
+    return {
+        name: Style(color, 0.75, _shorter(dash)),
+        f"{name}-dash": Style(color, 0.9, opacity=0.6),
+        f"{name}-point": Style("ground", 0.5, fill=color, shape=shape, size=1.8),
+    }
+
+
 def _hues() -> dict[str, Style]:
     """Return the styles of overlaid effects (hue) and of groups of rows (group)."""
     shapes = ("circle", "square", "triangle", "diamond", "wedge", "plus", "cross", "left")
@@ -194,9 +205,7 @@ def _hues() -> dict[str, Style]:
             f"{hue}-band": Style(fill=hue, fill_opacity=0.17),
             f"{hue}-interval": Style(hue, 1.0),
             f"{hue}-bar": Style(hue, 0.7, fill=hue, fill_opacity=0.5),
-            f"group{i}": Style(hue, 0.75, _shorter(dash)),
-            f"group{i}-dash": Style(hue, 0.9, opacity=0.6),
-            f"group{i}-point": Style("ground", 0.5, fill=hue, shape=shapes[i], size=1.8),
+            **_rows(f"group{i}", hue, dash, shapes[i]),
             f"group{i}-area": Style(fill=hue, fill_opacity=0.17, hatch=f"group{i}"),
             f"group{i}-outline": Style(hue, 1.2, DASHES[i]),
             f"group{i}-stacked": Style(hue, 0.7),
@@ -218,11 +227,7 @@ def _hues() -> dict[str, Style]:
             ),
         }
     for i in range(SHADES):
-        found |= {
-            f"shade{i}": Style(f"shade{i}", 0.75),
-            f"shade{i}-dash": Style(f"shade{i}", 0.9, opacity=0.6),
-            f"shade{i}-point": Style("ground", 0.5, fill=f"shade{i}", size=1.8),
-        }
+        found |= _rows(f"shade{i}", f"shade{i}")
     return found
 
 
@@ -275,9 +280,7 @@ STYLES: dict[str, Style] = {
     "elevated-unclear": Style("ink", 0.55, fill="ground", hatch="dots"),
     # Groups and methods.
     **_hues(),
-    "group-missing": Style("unknown", 0.75),
-    "group-missing-dash": Style("unknown", 0.9, opacity=0.6),
-    "group-missing-point": Style("ground", 0.5, fill="unknown", size=1.8),
+    **_rows("group-missing", "unknown"),
     "group-missing-mean": Style("unknown", 2.0, (2.6, 1.4), halo=True),
     "group-missing-mean-point": Style("ink", 0.6, fill="ground", shape="diamond", size=2.9),
     "group-missing-area": Style(fill="unknown", fill_opacity=0.17),

@@ -11,7 +11,7 @@ from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.curve_height import AVERAGE, drawn_effect, raised
 from skedasis.plots.figures.effect_parts import LONG, Band
-from skedasis.plots.figures.ice import IndividualCurves, grouped, individual_curves
+from skedasis.plots.figures.ice import grouped, individual_curves
 from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -104,19 +104,6 @@ def values(effect: LevelMeansEffect, options: EffectPlotOptions) -> Panel | None
     )
 
 
-def _curves(
-    effect: Effect, curves: Curves, levels: ShownLevels, options: EffectPlotOptions
-) -> IndividualCurves | None:
-    """Return the individual curves at the shown levels; over nominal levels a dash per row."""
-    shift = 0.0 if levels.ordered else ROWS_HALF_WIDTH
-    return individual_curves(levels.x, _at(curves, levels), options, effect, shift)
-
-
-def _drawn(curves: IndividualCurves | None) -> tuple[str, ...]:
-    """Return the number of rows that are drawn, and notes on them."""
-    return () if curves is None else (f"{len(curves.y):,} drawn individually", *curves.notes)
-
-
 def _at(curves: Curves, levels: ShownLevels) -> Curves:
     """Return curves at the shown levels, with the position of each row's own level."""
     own = np.full(len(curves), np.nan)
@@ -138,7 +125,12 @@ def _main(effect: Effect, levels: ShownLevels, options: EffectPlotOptions, below
         intervals = (Band(levels.x, *ends, found.label),)
     curves = None
     if options.ice and shown.curves is not None:
-        curves = _curves(shown, shown.curves, levels, options)
+        # Over nominal levels a dash per row.
+        shift = 0.0 if levels.ordered else ROWS_HALF_WIDTH
+        curves = individual_curves(levels.x, _at(shown.curves, levels), options, shown, shift)
+    drawn_rows: tuple[str, ...] = ()
+    if curves is not None:
+        drawn_rows = f"{len(curves.y):,} drawn individually", *curves.notes
     label = AVERAGE[options.scale] if steps else "average"
     return main_panel(
         drawn,
@@ -150,7 +142,7 @@ def _main(effect: Effect, levels: ShownLevels, options: EffectPlotOptions, below
         intervals=intervals,
         curves=curves,
         doubts=levels.doubtful,
-        notes=(*_notes(effect, levels), *_drawn(curves)),
+        notes=(*_notes(effect, levels), *drawn_rows),
         tooltips=effect_texts.level_tooltips(
             levels.names,
             levels.count,

@@ -518,7 +518,9 @@ def overlaid_curve(
     small: bool,
 ) -> OverlaidCurve:
     """Return the curve of effect i of n; at levels side by side, in the order of the first effect."""
-    lower, upper = _interval(effect, confidence_level)
+    lower = upper = np.full(len(effect.value), np.nan)
+    if not effect.spec.mean_alone:
+        lower, upper = effect.interval(confidence_level)
     if levels is None or not isinstance(effect.axis, LevelAxis):
         part, take = main_part(effect)
         x, y, low, high = (
@@ -537,14 +539,6 @@ def overlaid_curve(
     offset = min(0.56 / max(n - 1, 1), max(0.06, wide))
     x = levels.x[there] + offset * (i - (n - 1) / 2)
     return OverlaidCurve(label, x, effect.value[take], lower[take], upper[take])
-
-
-def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
-    """Return the confidence intervals, NaN if only the mean is known."""
-    if effect.spec.mean_alone:
-        unknown = np.full(len(effect.value), np.nan)
-        return unknown, unknown
-    return effect.interval(confidence_level)
 
 
 # --- texts ---------------------------------------------------------------------------------------

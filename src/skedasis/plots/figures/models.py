@@ -126,7 +126,7 @@ def _panel(
     else:
         points = found.axis.coordinates
         x, rug = _horizontal(found, at), _rug(found)
-        notes += _beyond(found)
+        notes += dict.fromkeys(text for e in found.models if (text := beyond_text(e)))
         band = effect_parts.area(Band(at, lower, upper, label), "interval")
         marked = np.flatnonzero(np.isin(at, points if len(points) <= VERTICES else points[:0]))
     between = _between(value, each)
@@ -229,11 +229,6 @@ def _horizontal(found: MultiModelEffect, at: Floats) -> PlotAxis:
     x = effect_parts.horizontal(found.models[0])
     low, high = extent([np.array([x.least, x.most]), at])
     return replace(x, least=low, most=high, missing_label="", off_axis=())
-
-
-def _beyond(found: MultiModelEffect) -> tuple[str, ...]:
-    """Return what lies beyond the gaps of the data of each model, once if it is the same."""
-    return tuple(dict.fromkeys(text for e in found.models if (text := beyond_text(e))))
 
 
 def _rows(found: MultiModelEffect | MultiModelImportance) -> str:

@@ -35,7 +35,7 @@ from skedasis.plots.marks import (
     marks_of,
     shorter_labels,
 )
-from skedasis.plots.scales import PlotAxis, clean, distinct_names
+from skedasis.plots.scales import clean, distinct_names
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import Effect
 from skedasis.results.keywords import CurveScale
@@ -93,7 +93,8 @@ def effect_summary_figure(
     intervals = [(m.lower, m.upper) for m in drawn]
     tips = main.tooltips
     if levels is None and len(effect.points) > 1:
-        tips = (*_point_tips(effect, main), *(t for t in tips if _beside(t, main.x)))
+        beside = {aside.left for aside in main.x.asides}
+        tips = (*_point_tips(effect, main), *(t for t in tips if t.left in beside))
     panel = replace(
         main,
         marks=marks,
@@ -149,11 +150,6 @@ def _brief(marks: Sequence[Mark]) -> Iterator[Mark]:
         yield (
             mark if isinstance(mark, Heat) else replace(mark, label=shorter_labels(mark.label)[-1])
         )
-
-
-def _beside(tip: Tooltip, x: PlotAxis) -> bool:
-    """Return whether a tooltip is that of a point beside the axis."""
-    return any(tip.left == aside.left for aside in x.asides)
 
 
 def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:
