@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from markupsafe import Markup
 
-from skedasis._numbers import percent
+from skedasis._numbers import percent, sentence
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
@@ -208,10 +208,13 @@ def region_panels(
 ) -> list[PageFigure]:
     """Draw the effect in each region beside the one in all rows, with a caption, the scores, and last the legend."""
     options = RegionsPlotOptions(confidence_level=report_text.LEVEL, scale=scale)
-    drawn, legend = draw_tiles(regions.regions_figure(found, options), ident=ident, width=PANEL)
+    spec = regions.regions_figure(found, options)
+    drawn, legend = draw_tiles(spec, ident=ident, width=PANEL)
     captions = [*said, ""][: len(drawn)]
     captions += [""] * (len(drawn) - len(captions))
-    return [page_figure(d, c) for d, c in zip((*drawn, legend), (*captions, ""), strict=True)]
+    _, *notes = map(sentence, spec.notes)  # the first one is what the page says above
+    captions.append(" ".join(notes))
+    return [page_figure(d, c) for d, c in zip((*drawn, legend), captions, strict=True)]
 
 
 def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
