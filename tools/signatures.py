@@ -30,6 +30,10 @@ class RuntimeKeywords(griffe.Extension):
             for member in cls.members.values():
                 if member.is_attribute and "property" not in member.labels:
                     member.docstring = None
+        if cls.path.startswith(COMPLETED):
+            made = vars(_at_run_time(cls)).get("to_frame")
+            if made is not None and "to_frame" not in cls.members:
+                cls.set_member("to_frame", _method(made, cls))
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Add the keywords to a function's parameters, so that its signature and its table show them."""
@@ -55,11 +59,30 @@ def _complete(found: griffe.Class | griffe.Function, *, makes_quantity: bool = F
     """Replace a docstring by the one at run time; return whether it is one of those that are completed."""
     if found.docstring is None or not (makes_quantity or found.path.startswith(COMPLETED)):
         return False
-    module = found.module.path
-    path = found.path.removeprefix(f"{module}.")
-    value = attrgetter(path)(importlib.import_module(module))
-    found.docstring.value = inspect.getdoc(value) or found.docstring.value
+    found.docstring.value = inspect.getdoc(_at_run_time(found)) or found.docstring.value
     return True
+
+
+def _at_run_time(found: griffe.Class | griffe.Function) -> Any:
+    module = found.module.path
+    return attrgetter(found.path.removeprefix(f"{module}."))(importlib.import_module(module))
+
+
+def _method(made: Any, cls: griffe.Class) -> griffe.Function:
+    """Return a method that a class has at run time only: its docstring names what this class takes."""
+    parameters = [
+        griffe.Parameter(
+            p.name,
+            annotation=None if p.annotation is p.empty else str(p.annotation),
+            kind=griffe.ParameterKind[p.kind.name.lower()],
+            default=None if p.default is p.empty else repr(p.default),
+        )
+        for p in inspect.signature(made).parameters.values()
+    ]
+    found = griffe.Function(made.__name__, parameters=griffe.Parameters(*parameters))
+    style = cls.docstring and cls.docstring.parser
+    found.docstring = griffe.Docstring(inspect.getdoc(made) or "", parent=found, parser=style)
+    return found
 
 
 def keywords(module: str, name: str) -> Iterator[griffe.Parameter]:

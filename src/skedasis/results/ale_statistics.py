@@ -19,7 +19,7 @@ from skedasis.results import json_keys
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
 from skedasis.results.described import Keys, listed, object_of
-from skedasis.results.display import SavedResult
+from skedasis.results.display import SavedResult, align_columns
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect, ValueStepsEffect
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.intervals.bootstrap import (
@@ -263,14 +263,9 @@ def as_text(found: Statistics) -> str:
         row += [f"{s.noise:.3g}", f"{s.aler[0]:.4g} to {s.aler[1]:.4g}"]
         row += [f"{s.naled:.1f}", f"{s.naler[0]:.1f} to {s.naler[1]:.1f}"] if percent else []
         table.append(row + ([f"{s.p_value:.3g}"] if tested else []))
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        f"{found.quantity}: {found.method}, {counted(max((s.n for s in found), default=0), 'row')}"
-    ]
-    for row in table:
-        cells = [c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *cells]))
-    return "\n".join(lines + _notes(found))
+    rows = counted(max((s.n for s in found), default=0), "row")
+    of = f"{found.quantity}: {found.method}, {rows}"
+    return "\n".join([of, *align_columns(table), *_notes(found)])
 
 
 def _notes(found: Statistics) -> list[str]:

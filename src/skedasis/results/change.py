@@ -688,10 +688,6 @@ class Change(ResultWithTables[ChangeTable]):
         """
         return operations.explore(self, path, title, **options)
 
-    def with_provenance(self, entries: Mapping[str, object]) -> Change:
-        """Return the change with entries added to its provenance."""
-        return self.altered(provenance={**self.provenance, **entries})
-
     def __repr__(self) -> str:
         error = f" ± {self.std_error:.2g}" if np.isfinite(self.std_error) else ""
         return (

@@ -13,6 +13,7 @@ from typing import (
     ClassVar,
     Generic,
     Protocol,
+    Self,
     SupportsIndex,
     TypeVar,
     overload,
@@ -159,7 +160,7 @@ def ranking_text(
     columns = {name: [line[name] for line in lines] for name in names}
     least = {name: NOISE * _largest(column) for name, column in columns.items()}
     cells = [
-        [_cell(value, least[name]) for name, value in zip(names, line, strict=True)]
+        [cell_text(value, least[name]) for name, value in zip(names, line, strict=True)]
         for line in zip(*columns.values(), strict=True)
     ]
     table = align_columns([[name.replace("_", " ") for name in names], *cells[:most]])
@@ -185,12 +186,12 @@ def _largest(column: Sequence[object]) -> float:
     return max(sizes, default=0.0)
 
 
-def _cell(value: object, least: float = 0.0) -> str:
+def cell_text(value: object, least: float = 0.0) -> str:
     """Return a cell of a table as text; numbers below `least` are 0."""
     if isinstance(value, WithError):
         known = value.error > 0 and abs(value.value) >= least
         error = f" ± {value.error:.{2 if value.error < 100 else 4}g}" if known else ""
-        return f"{_cell(value.value, least)}{error}"
+        return f"{cell_text(value.value, least)}{error}"
     if isinstance(value, float):
         return "0" if abs(value) < least else f"{value:.4g}" if np.isfinite(value) else "-"
     return f"{value:,}" if isinstance(value, int) else one_line(str(value))
@@ -235,7 +236,7 @@ def bins_table(bins: BinStats) -> dict[str, list[str]]:
         numbers["slope_change"] = bins.slope_change
     for name, column in numbers.items():
         if name == "effect" or np.isfinite(column).any():
-            table[name] = [_cell(v) for v in column.tolist()]
+            table[name] = [cell_text(v) for v in column.tolist()]
     table[""] = [
         "no rows" if empty else "" if trusted else "fewer than 10 rows"
         for empty, trusted in zip(bins.empty.tolist(), bins.trusted.tolist(), strict=True)
@@ -335,7 +336,7 @@ TableT = TypeVar("TableT", bound=str)
 
 
 class ResultWithTables(SavedResult, Generic[TableT]):
-    """A result whose `to_frame` returns one of several tables."""
+    """A result with a record of how it was computed, whose `to_frame` returns one of several tables."""
 
     __slots__ = ()
 
@@ -373,6 +374,10 @@ class ResultWithTables(SavedResult, Generic[TableT]):
 
     @abstractmethod
     def _table(self, of: str) -> TableColumns: ...
+
+    def with_provenance(self, entries: Mapping[str, object]) -> Self:
+        """Return the result with entries added to its provenance."""
+        return self.altered(provenance={**vars(self)["provenance"], **entries})
 
 
 class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -1086,10 +1086,6 @@ class Effect(
         ('x0: effect on prediction (ALE)', 1)
         """
         return operations.explore(self, path, title, **options)
-
-    def with_provenance(self, entries: Mapping[str, object]) -> Self:
-        """Return the effect with entries added to its provenance."""
-        return self.altered(provenance={**self.provenance, **entries})
 
 
 # --- kinds of effects -----------------------------------------------------------------------------

@@ -423,10 +423,6 @@ class Importance(ResultWithTables[Literal["importance", "values", "local"]]):
         """
         return operations.explore(self, path, title, **options)
 
-    def with_provenance(self, entries: Mapping[str, object]) -> Importance:
-        """Return the importances with entries added to their provenance."""
-        return self.altered(provenance={**self.provenance, **entries})
-
 
 def _index(features: tuple[str, ...], feature: str) -> int:
     return features.index(check_name("feature", feature, features, "Pass the name of a feature"))

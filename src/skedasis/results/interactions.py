@@ -20,6 +20,7 @@ from skedasis.results.display import (
     ResultWithTables,
     align_columns,
     called_text,
+    cell_text,
     sample_text,
 )
 from skedasis.results.export import TableColumns
@@ -308,7 +309,7 @@ class Interactions(
         # Sums of rounding errors would otherwise look like numbers.
         least = {k: _NOISE * float(np.nanmax(np.abs(v))) for k, v in known.items()}
         rows = [
-            (p.feature_0, p.feature_1, *(_number(v[i], least[k]) for k, v in known.items()))
+            (p.feature_0, p.feature_1, *(cell_text(v[i], least[k]) for k, v in known.items()))
             for i, p in enumerate(ranking)
         ]
         return [("A", "B", *known), *rows]
@@ -332,9 +333,3 @@ def bounded(pair: PairInteraction) -> PairInteraction:
     """Return a pair as texts and figures show it: estimates of shares, which have no errors, are in [0, 1]."""
     shares = {name: float(np.clip(vars(pair)[name], 0.0, 1.0)) for name in SHARES}
     return replace(pair, **shares)
-
-
-def _number(value: float, least: float) -> str:
-    if np.isnan(value):
-        return "-"
-    return "0" if abs(value) <= least else f"{value:.4g}"

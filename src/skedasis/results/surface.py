@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -602,10 +602,6 @@ class Surface(ResultWithTables[Literal["effect", "cells"]], OfPair):
         'x0 × x1: interaction effect on prediction (ALE)'
         """
         return operations.explore(self, path, title, **options)
-
-    def with_provenance(self, entries: Mapping[str, object]) -> Self:
-        """Return the surface with entries added to its provenance."""
-        return self.altered(provenance={**self.provenance, **entries})
 
 
 # --- kinds of surfaces ----------------------------------------------------------------------------
