@@ -33,7 +33,7 @@ from skedasis.results.containers import OutputResult
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.display import Ranking, bins_table
+from skedasis.results.display import RULES, Ranking, bins_table
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.export import TableColumn, Tabulated
@@ -68,9 +68,6 @@ LINES = 100
 
 PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1")
 """Columns of positions on an axis, written with enough digits to distinguish neighbours."""
-
-RULES = ("rule", "condition", "another", "region")
-"""Columns of rules."""
 
 
 def table(caption: str, columns: Mapping[str, TableColumn]) -> Markup:

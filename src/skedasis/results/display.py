@@ -25,7 +25,7 @@ import numpy as np
 from skedasis._arguments import check_option
 from skedasis._calls import NearestAttribute, checked_call
 from skedasis._escaping import Printed, one_line
-from skedasis._numbers import counted
+from skedasis._numbers import counted, with_minus
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
@@ -147,6 +147,9 @@ class PrintedLine(Protocol):
         ...
 
 
+RULES = ("rule", "condition", "another", "region")
+"""Columns of rules, whose negative numbers are printed with the minus sign of all others."""
+
 MOST_LINES = 20
 """Most lines of a ranking that a container of results prints."""
 
@@ -160,7 +163,10 @@ def ranking_text(
     columns = {name: [line[name] for line in lines] for name in names}
     least = {name: NOISE * _largest(column) for name, column in columns.items()}
     cells = [
-        [cell_text(value, least[name]) for name, value in zip(names, line, strict=True)]
+        [
+            with_minus(cell_text(v, least[name])) if name in RULES else cell_text(v, least[name])
+            for name, v in zip(names, line, strict=True)
+        ]
         for line in zip(*columns.values(), strict=True)
     ]
     table = align_columns([[name.replace("_", " ") for name in names], *cells[:most]])

@@ -256,6 +256,8 @@ def test_rules_shown_to_people_have_the_minus_of_all_other_numbers():
         assert low not in text
     assert shown[0] in repr(e)
     assert low not in repr(e)
+    several = sd.regions([lambda X: X[:, 0] * (X[:, 1] > -0.5)] * 2, x, 0, refits=True)
+    assert "\u2264 \u22120.5" in str(several.recurrence)
     assert with_minus("day in {-1, (-2, x-3)} and -1e-05 < a-b ≤ 2020-01-02") == (
         "day in {−1, (−2, x-3)} and −1e−05 < a-b ≤ 2020-01-02"
     )
