@@ -13,7 +13,6 @@ from typing import (
     ClassVar,
     Generic,
     Protocol,
-    Self,
     SupportsIndex,
     TypeVar,
     overload,
@@ -31,7 +30,7 @@ from skedasis.registry import methods_that, title_of
 from skedasis.results import operations
 from skedasis.results.described import Content, Documented, Keys, columns_of, listed
 from skedasis.results.export import Exportable, ExportOptions, TableColumns
-from skedasis.results.immutable import Immutable
+from skedasis.results.immutable import Immutable, Recorded
 from skedasis.results.signatures import with_choices
 
 if TYPE_CHECKING:
@@ -341,8 +340,8 @@ class SavedResult(Immutable, Exportable, DisplayMixin):
 TableT = TypeVar("TableT", bound=str)
 
 
-class ResultWithTables(SavedResult, Generic[TableT]):
-    """A result with a record of how it was computed, whose `to_frame` returns one of several tables."""
+class ResultWithTables(SavedResult, Recorded, Generic[TableT]):
+    """A result whose `to_frame` returns one of several tables."""
 
     __slots__ = ()
 
@@ -380,10 +379,6 @@ class ResultWithTables(SavedResult, Generic[TableT]):
 
     @abstractmethod
     def _table(self, of: str) -> TableColumns: ...
-
-    def with_provenance(self, entries: Mapping[str, object]) -> Self:
-        """Return the result with entries added to its provenance."""
-        return self.altered(provenance={**vars(self)["provenance"], **entries})
 
 
 class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):

@@ -33,6 +33,16 @@ class Immutable(Documented):
         make_read_only(*state.values())
 
 
+class Recorded(Immutable):
+    """Base of results with a record of how they were computed."""
+
+    __slots__ = ()
+
+    def with_provenance(self, entries: Mapping[str, object]) -> Self:
+        """Return the result with entries added to its provenance."""
+        return self.altered(provenance={**vars(self)["provenance"], **entries})
+
+
 _PLAIN = (str, int, float, bool, type(None))
 _DONE = (*_PLAIN, Immutable)
 """What needs nothing: an immutable object has made its own arrays read-only."""
