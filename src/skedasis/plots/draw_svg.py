@@ -49,8 +49,8 @@ from skedasis.plots.scales import select_points
 from skedasis.plots.text import LEADING
 from skedasis.plots.theme import HEAT_SHADES, PATTERNS, PIXELS, SHAPES, STYLES, TEXTS
 
-WIDTH = 480.0
-"""Width of a figure in pixels; letters are still readable on a phone, at two thirds of this width."""
+WIDTH = 400.0
+"""Width of a figure in pixels; on a phone, letters are nine tenths of their size."""
 
 TILE = 236.0
 """Width of one of many small figures in pixels."""

@@ -219,4 +219,4 @@ def _wide(width: float) -> str:
     """Return the class of a narrow or wide figure, by which the style sheet keeps its letters equally large."""
     if width > 600:
         return " wide"
-    return " narrow" if width < 300 else " slim" if width <= 400 else ""
+    return " narrow" if width < 300 else " slim" if width < 400 else ""

@@ -479,15 +479,14 @@ def explore(
     return page
 
 
-SINGLE, PANEL, ABREAST = 400.0, 304.0, 3
-"""Width in pixels of a figure whose letters a phone does not make too small, and of a panel beside others; how many are
-beside one another in a notebook."""
+PANEL, ABREAST = 304.0, 3
+"""Width in pixels of a panel beside others, and how many are beside one another in a notebook."""
 
 
 def _figures(spec: FigureSpec, ident: str) -> tuple[list[Markup], float]:
     """Return a figure as elements, several panels arranged by the width of the page, and about how high it is."""
     if len(spec.stacks) == 1:
-        one = draw(spec, ident=ident, width=SINGLE)
+        one = draw(spec, ident=ident)
         return [tag("figure", one.svg, class_="skd-figure")], one.height
     drawn, legend = draw_tiles(spec, ident=ident, width=PANEL)
     items = [
