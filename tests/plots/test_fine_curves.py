@@ -11,6 +11,7 @@ from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.marks import Area, Line, Points, Segments, marks_of
 from skedasis.report import text as report_text
+from skedasis.report.tables import effect_tables
 from tests.plots.spec_helpers import only, styles, tips
 
 CELLS, BINS = 32, 3
@@ -66,7 +67,7 @@ def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
 
 
 def test_words_and_tables_have_a_line_for_each_bin(effect):
-    assert len(report_text.bins_table(effect)) == BINS
+    assert len(effect_tables(effect)[0].rows) == BINS
     assert report_text.effect_sentence(effect)
     assert 0 <= report_text.opposite_sign_share(effect) <= 1
     assert "The average is known to" in report_text.precision_sentence(effect, effect)

@@ -10,6 +10,7 @@ from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from skedasis.report.figures import folded_figures, main_figures, png_figures
 from skedasis.report.findings import findings
+from skedasis.report.tables import effect_tables
 from tests.report.test_report import Page
 
 LONG = "a level whose name has eighty letters and goes on until there is no more room.."
@@ -133,7 +134,7 @@ def test_a_nominal_feature_has_a_level_for_missing_values():
 
 def test_tables_hold_the_numbers_of_levels_and_steps():
     found = effect(town, rows(20, 20, 5), schema={"town": "ordinal"})
-    by_level, by_step = report_text.number_tables(found, "q", "unit of town")
+    by_level, by_step = effect_tables(found)
     assert [head for head, _ in by_level.heads][:4] == ["Level", "Rows", "Share", "Effect"]
     mean = (20 * 0 + 20 * 1 + 5 * 6) / 45
     effects = [f"{v - mean:.3g}".replace("-", "−") for v in (0.0, 1.0, 6.0)]

@@ -7,6 +7,7 @@ import skedasis as sd
 from skedasis._numbers import number
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
+from skedasis.report.format import NumberTable
 
 
 @pytest.fixture
@@ -108,3 +109,26 @@ def test_story_orders_features_by_their_largest_share(X):
         {"a": lambda X: 1000 * (2 * X[:, 0] + X[:, 1]), "b": lambda X: X[:, 2]}, X, progress=False
     )
     assert content.features == ("x2", "x0", "x1")
+
+
+# ----------------------------------------------------------------------------------------- tables
+
+
+def test_columns_of_words_are_told_from_columns_of_numbers():
+    """Words stand at the left of their cells; a remark in a column of numbers does not make it one of words."""
+    columns = {
+        "Level": ["north", "7", "south"],
+        "Effect": ["−1.20", "≈ 0", "few rows"],
+        "Share": ["<0.1 %", "33 % ± 2 %", "–"],
+        "At": ["2024-06-01", "2024-06-02", ""],
+        "Remark": ["", "", "empty"],
+    }
+    table = NumberTable("Levels", columns)
+    assert dict(table.heads) == {
+        "Level": True,
+        "Effect": False,
+        "Share": False,
+        "At": False,
+        "Remark": True,
+    }
+    assert table.rows[2] == ("south", "few rows", "–", "", "empty")

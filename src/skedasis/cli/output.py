@@ -7,44 +7,37 @@ import csv
 import math
 import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
-from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
 from rich.console import Console
 from rich.markup import escape
-from rich.measure import Measurement
-from rich.table import Table as Lines
+from rich.table import Table
 from rich.text import Text
 
 import skedasis as sd
 from skedasis._escaping import cell_text, one_line, visible
 from skedasis._files import text_file
-from skedasis._numbers import counted, number, number_or_zero
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
-from skedasis.plots.figures.titles import importance_title
 
 # Help is shown without results, whose modules are loaded when there is one.
 if TYPE_CHECKING:
     from skedasis.results.change import Change
     from skedasis.results.diagnosis import Diagnosis
     from skedasis.results.effect import Effect
-    from skedasis.results.importance import Importance, ImportanceRank
+    from skedasis.results.importance import Importance
     from skedasis.results.interactions import Interactions
     from skedasis.results.multi_output import ResultsByLabel
     from skedasis.results.regions import Regions, RegionsByFeature
     from skedasis.results.surface import Surface
 
+
 # -------------------------------------------------------------------------------- untrusted text
-_WIDEST = 10_000
-
-
 class Screen(Console):
     """A rich console that escapes control characters in text and does not replace `:names:` of emoji."""
 
@@ -58,11 +51,6 @@ class Screen(Console):
     def on_broken_pipe(self) -> None:
         """Raise the error: rich would end the program with another exit code."""
         raise BrokenPipeError
-
-    def fits(self, renderable: Lines) -> bool:
-        """Return whether the terminal is wide enough for a table without wrapped lines."""
-        options = self.options.update(max_width=_WIDEST)
-        return Measurement.get(self, options, renderable).maximum <= self.width
 
 
 def say(text: str, style: str = "", *, error: bool = False) -> None:
@@ -90,12 +78,10 @@ class Terminal:
         if not (self.json or self.quiet):
             say(f"written  {path}")
 
-    def show(self, *forms: Lines) -> None:
-        """Print a result in the first form that fits into the terminal, else in the last one."""
-        if self.json:
-            return
-        screen = Screen()
-        screen.print(next((f for f in forms if screen.fits(f)), forms[-1]))
+    def show(self, table: Table) -> None:
+        """Print a table."""
+        if not self.json:
+            Screen().print(table)
 
     def lines(self, texts: Iterable[str]) -> None:
         """Print lines of a result."""
@@ -128,77 +114,6 @@ class Terminal:
         with warnings.catch_warnings():
             warnings.showwarning = print_warning
             yield
-
-
-# ------------------------------------------------------------------------- tables of importances
-def importance(found: Importance) -> Lines:
-    """Return importances as a table, most important first: mean, interval, standard deviation over repeats."""
-    title = str(importance_title(found, found.axis))
-    what = found.metric or found.quantity
-    repeats = "all pairs of rows" if found.is_exact else counted(found.values.shape[1], "repeat")
-    rows = f"{counted(found.rows, 'row')}, {repeats}"
-    caption = f"{what} at the rows {number(found.baseline)}; {rows}"
-    heads = ("feature", "mean", "95\u202f% interval", "std over repeats")
-    ranks = found.ranking()
-    largest = max(abs(found.baseline), *(abs(r.mean) for r in ranks))
-    text = partial(number_or_zero, largest=largest)
-    lines = [(r.feature, text(r.mean), _interval(r, largest), text(r.std)) for r in ranks]
-    return _table(title, caption, heads, lines)
-
-
-def diagnosis(found: Diagnosis, *, lines: int = 1) -> Lines:
-    """Return a diagnosis as a table, sorted by Likelihood-PFI."""
-    heads, *rows = found.lines()
-    if lines > 1:
-        rows = [(r[0], *(_on_two_lines(c) for c in r[1:3]), *r[3:]) for r in rows]
-    return _table(found.heading, "", heads, rows, SIMPLE_HEAD if lines > 1 else HEAVY_HEAD)
-
-
-def _on_two_lines(measured: str) -> str:
-    """Return a mean with its interval on a second line."""
-    mean, _, ends = measured.partition(" (")
-    return f"{mean}\n{ends.removesuffix(')')}"
-
-
-def sentences(found: Diagnosis) -> Iterator[str]:
-    """Yield the sentences of a diagnosis, and the notes about all features."""
-    if found.summary:
-        yield ""
-    yield from found.summary
-    if found.notes:
-        yield ""
-    yield from found.notes
-
-
-def _interval(rank: ImportanceRank, largest: float) -> str:
-    if math.isnan(rank.lower):
-        return "–"
-    return f"{number_or_zero(rank.lower, largest)} to {number_or_zero(rank.upper, largest)}"
-
-
-def _table(
-    title: str,
-    caption: str,
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    box: Box = HEAVY_HEAD,
-) -> Lines:
-    """Return a table; text from users is escaped."""
-    table = Lines(
-        title=escape(title),
-        caption=escape(caption),
-        title_justify="left",
-        caption_justify="left",
-        box=box,
-        pad_edge=box is HEAVY_HEAD,
-        padding=(0, 1) if box is HEAVY_HEAD else (0, 1, 0, 0),
-    )
-    for head in heads:
-        side = "left" if head in ("feature", "verdict") else "right"
-        table.add_column(head, justify=side, overflow="fold", no_wrap=head == "verdict")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
 
 
 # ------------------------------------------------------------------------------------------ JSON
@@ -241,22 +156,17 @@ EVERY_ENDING = (*FIGURES, *PAGES, *NUMBERS)
 
 
 def show(result: Result, terminal: Terminal, model: object = None) -> None:
-    """Print a result as a table, for a diagnosis also the verdicts; of several models, with the name of the model."""
-    from skedasis.report.terminal import numbers, surface  # heavy
-
+    """Print a result as Python does, an effect with its numbers; of several models, with the name of the model."""
     if model is not None:
-        terminal.lines(["", f"model {model}"])
-    if isinstance(result, sd.Importance):
-        terminal.show(importance(result))
-    elif isinstance(result, sd.Diagnosis):
-        terminal.show(diagnosis(result), diagnosis(result, lines=2))
-        terminal.lines(sentences(result))
-    elif isinstance(result, sd.Regions | sd.RegionsByFeature | sd.Interactions | sd.Change):
-        terminal.lines(str(result).splitlines())
-        if isinstance(result, sd.Change):
-            terminal.lines(str(check) for check in result.checks())
+        terminal.lines([f"model {model}"])
+    if isinstance(result, sd.Effect):
+        from skedasis.report.tables import effect_with_numbers  # heavy
+
+        terminal.lines(effect_with_numbers(result, "skedasis regions"))
     else:
-        terminal.show(surface(result) if isinstance(result, sd.Surface) else numbers(result))
+        terminal.lines(str(result).splitlines())
+    if isinstance(result, sd.Change):
+        terminal.lines(str(check) for check in result.checks())
 
 
 def by_class(found: Result | ResultsByLabel[Any]) -> list[tuple[Document, Result]]:
@@ -278,7 +188,8 @@ def output_results(
     inputs: Sequence[str] = (),
 ) -> Document:
     """Print results, and write them to files if an output path is given."""
-    for keys, result in found:
+    for k, (keys, result) in enumerate(found):
+        terminal.lines([""] if k or "model" in keys else [])
         show(result, terminal, keys.get("model"))
     written: list[Path] = []
     if out is not None:

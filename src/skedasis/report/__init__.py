@@ -2,9 +2,9 @@
 
 `content` computes the results of a report as values, with the help of `passes` (calls of `explain`), `budget` (what
 they cost, and what is left out), `interactions`, `quality`, `uncertainty`, `given_rows`, `cohorts` and `code`.
-`findings` and `text`, with `categorical_text`, `tables` and `format`, turn values into sentences and tables, `figures`
-into SVG and PNG, `data` into JSON. `first_screen`, `features` and `views` arrange the page; `html` puts all into its
-templates, and `report` writes it. `terminal` shows the same tables in a terminal.
+`findings` and `text`, with `tables` and `format`, turn values into sentences and tables, `figures` into SVG and PNG,
+`data` into JSON. `first_screen`, `features` and `views` arrange the page; `html` puts all into its templates, and
+`report` writes it. The shell prints the tables of effects, too.
 """
 
 from __future__ import annotations

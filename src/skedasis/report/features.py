@@ -20,10 +20,10 @@ from skedasis.report.figures import PageFigure
 from skedasis.report.findings import effect_size
 from skedasis.report.first_screen import models_figure, summary_figure
 from skedasis.report.format import Context, feature_named, feature_title
+from skedasis.report.tables import effect_tables
 from skedasis.report.views import Shown, Together, Views
-from skedasis.results.axis import LevelAxis, TimedAxis
+from skedasis.results.axis import LevelAxis
 from skedasis.results.checks.check import CODES, Check
-from skedasis.results.effect import Effect
 
 FIRST = 10
 """Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
@@ -199,7 +199,7 @@ def _of_model(
     section: ModelSection, feature: str, ident: str, shown: Shown, detail: PageDetail
 ) -> Context:
     rhale = section.rhale[feature]
-    unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
+    flags = section.checks.get(feature, ())
     sentences = {
         "Effect": report_text.effect_sentence(rhale),
         "Between rows": report_text.heterogeneity_sentence(rhale),
@@ -229,9 +229,7 @@ def _of_model(
         "flags": _check_texts([f for f in flags if f.code != "depends_on"], feature),
         "checked": feature in section.checks,
         "parts": "levels" if isinstance(rhale.axis, LevelAxis) else "bins",
-        "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature))
-        if whole
-        else [],
+        "tables": effect_tables(rhale) if whole and len(rhale.points) > 1 else [],
         "code": program(section.code, [(kind, feature) for kind in CODE_KINDS]),
         "left_out": f"Left out to keep the page small: {left_out}." if left_out else "",
     }
@@ -257,13 +255,6 @@ def _regions(section: ModelSection, feature: str, ident: str, *, drawn: bool) ->
         else []
     )
     return {"lead": lead, "lines": [] if drawn else lines, "panels": panels}
-
-
-def _per(effect: Effect, unit: str, feature: str) -> str:
-    """Return the unit that slopes are given per."""
-    return (
-        "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {feature_named(feature)}"
-    )
 
 
 def _check_texts(found: Sequence[Check], feature: str) -> Context:

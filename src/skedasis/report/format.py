@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,11 +25,28 @@ Context: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True)
 class NumberTable:
-    """A table with formatted numbers."""
+    """A table of text: its columns by their heads."""
 
     caption: str
-    heads: tuple[tuple[str, bool], ...]
-    rows: list[tuple[str, ...]]
+    columns: Mapping[str, Sequence[str]]
+
+    @property
+    def heads(self) -> list[tuple[str, bool]]:
+        """Return the heads, and of which columns most cells are words and not numbers."""
+        known = {head: list(filter(None, cells)) for head, cells in self.columns.items()}
+        return [
+            (head, 2 * sum(map(bool, map(_NUMBER.match, cells))) <= len(cells))
+            for head, cells in known.items()
+        ]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the cells of each line."""
+        return list(zip(*self.columns.values(), strict=True))
+
+
+_NUMBER = re.compile(r"[≈<>+−-]? ?\d|–$")
+"""The beginning of a cell with a number."""
 
 
 def ends(low: float, high: float, largest: float) -> str:

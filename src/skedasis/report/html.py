@@ -69,22 +69,16 @@ def provenance_table(section: ModelSection) -> NumberTable:
     caption = f"{named(section.name)}: {section.rhale.provenance.get('quantity', '')}."
     caption += f" Local effects: {where}." if where else ""
     caption += f" Trees: {trees}." if where and trees else ""
-    counts = ("model_rows", "model_calls", "check_rows", "score_rows", "slope_rows")
-    heads = (
-        *(("Method", False), ("Settings", True), ("Model rows", False), ("Calls", False)),
-        *(("Check rows", False), ("Score rows", False), ("Slope rows", False)),
-        ("Seconds", False),
-    )
-    rows = [
-        (
-            _method(section, p),
-            settings(p.get("settings", {})),
-            *(f"{p.get(name, 0):,}" for name in counts),
-            f"{p.get('seconds', 0.0):.2f}",
-        )
-        for p in (one.provenance for one in section.passes)
-    ]
-    return NumberTable(caption, heads, rows)
+    made = [one.provenance for one in section.passes]
+    columns = {
+        "Method": [_method(section, p) for p in made],
+        "Settings": [settings(p.get("settings", {})) for p in made],
+    }
+    for key in ("model_rows", "model_calls", "check_rows", "score_rows", "slope_rows"):
+        head = "Calls" if key == "model_calls" else key.replace("_", " ").capitalize()
+        columns[head] = [f"{p.get(key, 0):,}" for p in made]
+    columns["Seconds"] = [f"{p.get('seconds', 0.0):.2f}" for p in made]
+    return NumberTable(caption, columns)
 
 
 def _method(section: ModelSection, made: Mapping[str, object]) -> str:
@@ -153,29 +147,26 @@ def _interactions(section: ModelSection, shown: Shown, ident: str) -> Context:
 LISTED = 20
 """Largest number of pairs in the table."""
 
+ALWAYS = ("Interaction (SD)", "Shown")
+"""Columns of the table that it has whatever is known."""
+
 
 def _strengths(section: ModelSection) -> NumberTable:
     """Return the pairs that interact, with each measure that is known for one of them."""
     every = section.interactions.strengths
     pairs = every[:LISTED]
-    columns: list[tuple[str, bool, list[str]]] = [
-        ("First feature", True, [feature_title(p.features[0]) for p in pairs]),
-        ("Second feature", True, [feature_title(p.features[1]) for p in pairs]),
-        ("Interaction (SD)", False, [_known(p.strength, number(p.strength)) for p in pairs]),
-        (
-            "H² (unscaled)",
-            False,
-            [_known(p.h2_unnormalized, number(p.h2_unnormalized)) for p in pairs],
-        ),
-        ("A depends on B", True, [_known(p.share, _dependence(p)) for p in pairs]),
-        ("Shown", True, ["yes" if p.shown else "" for p in pairs]),
-    ]
-    shown = [c for c in columns if any(c[2]) or c[0] in ("Interaction (SD)", "Shown")]
+    columns = {
+        "First feature": [feature_title(p.features[0]) for p in pairs],
+        "Second feature": [feature_title(p.features[1]) for p in pairs],
+        "Interaction (SD)": [_known(p.strength, number(p.strength)) for p in pairs],
+        "H² (unscaled)": [_known(p.h2_unnormalized, number(p.h2_unnormalized)) for p in pairs],
+        "A depends on B": [_known(p.share, _dependence(p)) for p in pairs],
+        "Shown": ["yes" if p.shown else "" for p in pairs],
+    }
     first = "" if len(pairs) == len(every) else f"The {LISTED} strongest. "
     return NumberTable(
         f"{first}Interaction of pairs, in units of {section.axis}",
-        tuple((head, text) for head, text, _ in shown),
-        list(zip(*(cells for *_, cells in shown), strict=True)),
+        {head: cells for head, cells in columns.items() if any(cells) or head in ALWAYS},
     )
 
 
@@ -195,8 +186,11 @@ def _uncertainty(
     """Return the predictive uncertainty of a model."""
     diagnosis = found.diagnosis
     verdicts = [] if diagnosis is None else diagnosis.verdicts
-    heads = (("Feature", True), ("Verdict", True), ("Next step", True))
-    lines = [(feature_title(v.feature), v.text, v.next) for v in verdicts]
+    columns = {
+        "Feature": [feature_title(v.feature) for v in verdicts],
+        "Verdict": [v.text for v in verdicts],
+        "Next step": [v.next for v in verdicts],
+    }
     effects = {"RHALE": found.rhale, "PDP": found.pdp}
     keys = [k for k in section.code if k[0] in ("diagnosis", "entropy", "entropy pdp")]
     return {
@@ -204,7 +198,7 @@ def _uncertainty(
         "name": section.name,
         "sentences": [*(f.text for f in uncertainty_findings(section)), *found.notes],
         "figure": diagnosis and drawn_figure(diagnosis_figure(diagnosis), f"{ident}-d"),
-        "table": diagnosis and NumberTable("What to make of each feature", heads, lines),
+        "table": diagnosis and NumberTable("What to make of each feature", columns),
         "grids": {
             f"How unsure the model is: effects on the entropy ({method})": report_figures.draw_overview(
                 some, f"{ident}-{method[0].lower()}", section.scale

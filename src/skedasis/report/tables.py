@@ -1,17 +1,146 @@
-"""The tables of a page about rows and cohorts that the caller named, and sentences on each row."""
+"""The tables of a page: the numbers of an effect, and of the rows and cohorts that the caller named."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from skedasis._escaping import one_line
 from skedasis._numbers import number, number_or_zero, percent, signed, with_minus
+from skedasis._types import Bools, Floats, Ints
+from skedasis.plots.scales import position_texts
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, feature_named, feature_title, named
 from skedasis.report.given_rows import GivenRow
-from skedasis.results.effect import TRUSTED_ROWS
+from skedasis.report.text import missing_sentence
+from skedasis.results.axis import LevelAxis, TimedAxis
+from skedasis.results.display import align_columns
+from skedasis.results.effect import (
+    TRUSTED_ROWS,
+    AnyMPlot,
+    BinnedEffect,
+    BinStats,
+    Effect,
+    LevelStepsEffect,
+)
+from skedasis.results.effect_words import effect_lines, method_of
 
+# ------------------------------------------------------------------------------------- one effect
+LINES = 100
+"""Largest number of levels in a table: a page with thousands of identifiers would take megabytes."""
+
+POINTS = 12
+"""Number of points in a table of an effect that has neither bins nor levels."""
+
+
+def effect_tables(effect: Effect, most: int = LINES) -> list[NumberTable]:
+    """Return the numbers of an effect: at its levels, in its bins or between levels, else at some of its points."""
+    of = f"by {method_of(effect)}, in units of {effect.about.axis}"
+    columns = (effect.value, effect.heterogeneity, effect.std_error)
+    names = ("Effect", "Spread between rows", "Standard error")
+    if isinstance(effect, AnyMPlot):
+        names = ("Mean", "Std", "Standard error")
+    found: list[NumberTable] = []
+    if isinstance(effect.axis, LevelAxis):
+        levels = effect.axis.levels
+        cells = {
+            "Level": levels.labels,
+            **_counts(levels.count),
+            "Share": [percent(share) for share in levels.share.tolist()],
+            **dict(zip(names, map(_numbers, columns), strict=True)),
+            **_remarks(levels.count < TRUSTED_ROWS),
+        }
+        found.append(_with_most_rows(f"Levels {of}.", cells, levels.count, most))
+    if isinstance(effect, LevelStepsEffect) and len(effect.bins):
+        bins = effect.bins
+        ends = {"From level": bins.end_labels[:-1], "To level": bins.end_labels[1:]}
+        merged = len(bins) < len(effect.points) - 1
+        said = f"Differences between adjacent levels {of}."
+        said += " Similar adjacent differences are merged." if merged else ""
+        cells = {**ends, **_of_bins(bins, "Mean difference", "Std")}
+        found.append(_with_most_rows(said, cells, bins.count, most))
+    elif isinstance(effect, BinnedEffect) and len(effect.bins):
+        edges = position_texts(effect.bins.edges, effect.time)
+        measure = (
+            ("Mean", "Std") if isinstance(effect, AnyMPlot) else ("Mean slope", "Std of slopes")
+        )
+        said = f"Bins {of}" + ("" if isinstance(effect, AnyMPlot) else f" per {_per(effect)}")
+        cells = {"From": edges[:-1], "To": edges[1:], **_of_bins(effect.bins, *measure)}
+        found.append(NumberTable(f"{said}.", cells))
+    if not found:
+        some = np.unique(np.linspace(0, len(effect.points) - 1, POINTS).astype(int))
+        at = {"At": position_texts(effect.points[some], effect.time)}
+        cells = at | {name: _numbers(c[some]) for name, c in zip(names, columns, strict=True)}
+        found.append(NumberTable(f"Some points {of}.", cells))
+    return found
+
+
+PRINTED = 40
+"""Largest number of levels that are printed."""
+
+
+def effect_with_numbers(effect: Effect, regions: str) -> list[str]:
+    """Return an effect as lines of text, with its table; `regions` is the call that searches for its regions."""
+    table = effect_tables(effect, PRINTED)[0]
+    cells = [list(map(one_line, row)) for row in table.rows]
+    words = [k for k, (_, is_words) in enumerate(table.heads) if is_words]
+    lines = [*effect_lines(effect, regions), *filter(None, [missing_sentence(effect)])]
+    return [*lines, "", table.caption, *align_columns([[*table.columns], *cells], words)]
+
+
+def _per(effect: Effect) -> str:
+    """Return the unit that slopes are given per."""
+    feature = effect.about.feature
+    if isinstance(effect.axis, TimedAxis):
+        return "day"
+    return feature.unit or f"unit of {feature_named(feature.name)}"
+
+
+def _of_bins(bins: BinStats, effect: str, std: str) -> dict[str, Sequence[str]]:
+    """Return the rows, numbers and remarks of bins or of steps between levels."""
+    slopes = _numbers(bins.effect)
+    for k in np.flatnonzero(bins.slope_change):
+        # The slope changes within the bin: those at both ends.
+        slopes[k] = " … ".join(number(float(end[k])) for end in bins.ends)
+    return {
+        **_counts(bins.count),
+        effect: slopes,
+        std: _numbers(bins.std),
+        "Standard error": _numbers(bins.std_error),
+        **_remarks(~bins.trusted, bins.empty),
+    }
+
+
+def _numbers(values: Floats) -> list[str]:
+    return [number(v) for v in values.tolist()]
+
+
+def _counts(rows: Ints) -> dict[str, Sequence[str]]:
+    return {"Rows": [f"{n:,}" for n in rows.tolist()]}
+
+
+def _remarks(few: Bools, empty: Bools | None = None) -> dict[str, Sequence[str]]:
+    """Return a column that marks few rows and none; no column if there is nothing to mark."""
+    said = np.where(few, "few rows", "")
+    said = said if empty is None else np.where(empty, "empty", said)
+    return {"Remark": said.tolist()} if said.any() else {}
+
+
+def _with_most_rows(
+    caption: str, columns: Mapping[str, Sequence[str]], rows: Ints, most: int
+) -> NumberTable:
+    """Return a table of the lines with the most rows."""
+    if len(rows) <= most:
+        return NumberTable(caption, columns)
+    some: list[int] = np.sort(np.argsort(-rows, kind="stable")[:most]).tolist()
+    caption += f" The {most} of {len(rows):,} with the most rows."
+    return NumberTable(caption, {h: [cells[k] for k in some] for h, cells in columns.items()})
+
+
+# ------------------------------------------------------------------------------- rows and cohorts
 TOLD = 3
 """Largest number of features in a sentence on a row."""
 
@@ -44,23 +173,16 @@ def _label(label: float | str) -> str:
 
 def rows_table(section: ModelSection, features: Sequence[str]) -> NumberTable:
     """Return the values of the rows that the caller named, and where each stands on the curves."""
-    heads = [("Feature", True)]
+    columns = {"Feature": [feature_title(feature) for feature in features]}
     for row in section.given_rows:
-        heads += [(f"{row.id}: value", True), ("effect", False)]
-    lines: list[tuple[str, ...]] = []
-    for feature in features:
-        cells = [feature_title(feature)]
-        for row in section.given_rows:
-            found = row.values[feature]
-            effect = found.deviation
-            known = number(effect) if math.isfinite(effect) else ""
-            cells += [found.text, known]
-        lines.append(tuple(cells))
+        found = [row.values[feature] for feature in features]
+        columns[f"{row.id}: value"] = [at.text for at in found]
+        columns[f"{row.id}: effect"] = [_known(at.deviation) for at in found]
     caption = (
         f"Effects at the values of the rows, compared with their mean over the rows, in units of {section.axis}. Where "
         "a feature has regions, the effect and the mean are those of the row’s region."
     )
-    return NumberTable(caption, tuple(heads), lines)
+    return NumberTable(caption, columns)
 
 
 def cohort_tables(section: ModelSection, features: Sequence[str]) -> list[NumberTable]:
@@ -68,57 +190,36 @@ def cohort_tables(section: ModelSection, features: Sequence[str]) -> list[Number
     cohorts = section.cohorts
     if not cohorts:
         return []
-    measures = list(dict.fromkeys(m.name for c in cohorts if c.quality for m in c.quality.measures))
-    labelled = any(math.isfinite(c.label_mean) for c in cohorts)
-    heads = [("Cohort", True), ("Rows", False), ("Share", False), ("Mean prediction", False)]
-    heads += [("Mean label", False)] if labelled else []
-    heads += [(name, False) for name in measures]
-    lines = [_cohort_line(c, measures, labelled=labelled) for c in cohorts]
-    first = NumberTable(
-        f"Predictions in each cohort, in units of {section.axis}.", tuple(heads), lines
-    )
-    return [first, _importances(section, features)]
-
-
-def _cohort_line(cohort: Cohort, measures: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
-    cells = [
-        with_minus(cohort.rule),
-        f"{cohort.rows:,}",
-        percent(cohort.share),
-        _known(cohort.mean),
+    columns = {
+        "Cohort": [with_minus(c.rule) for c in cohorts],
+        "Rows": [f"{c.rows:,}" for c in cohorts],
+        "Share": [percent(c.share) for c in cohorts],
+        "Mean prediction": [_known(c.mean) for c in cohorts],
+    }
+    if any(math.isfinite(c.label_mean) for c in cohorts):
+        columns["Mean label"] = [_known(c.label_mean) for c in cohorts]
+    for name in dict.fromkeys(m.name for c in cohorts if c.quality for m in c.quality.measures):
+        columns[name] = [_measured(c, name) for c in cohorts]
+    sizes = [(with_minus(c.rule), c.importance, c.heterogeneity_score) for c in cohorts]
+    top = max((v for _, first, _ in sizes for v in first.values() if math.isfinite(v)), default=0.0)
+    effects = {"Feature": [feature_title(feature) for feature in features]}
+    for rule, importance, score in sizes:
+        for head, known in (("importance", importance), ("heterogeneity score", score)):
+            values = [known.get(feature, math.nan) for feature in features]
+            effects[f"{rule}: {head}"] = [_known(v, top) for v in values]
+    of = f"in each cohort, in units of {section.axis}."
+    return [
+        NumberTable(f"Predictions {of}", columns),
+        NumberTable(f"How much each feature changes the prediction {of}", effects),
     ]
-    cells += [_known(cohort.label_mean)] if labelled else []
-    few = cohort.rows < TRUSTED_ROWS
-    for name in measures:
-        some = () if cohort.quality is None else cohort.quality.measures
-        known = next((m.text for m in some if m.name == name), "")
-        cells.append("few rows" if few and known else known)
-    return tuple(cells)
 
 
-def _importances(section: ModelSection, features: Sequence[str]) -> NumberTable:
-    heads = [("Feature", True)]
-    for cohort in section.cohorts:
-        heads += [(f"{with_minus(cohort.rule)}: importance", False), ("heterogeneity score", False)]
-    top = max(
-        (v for c in section.cohorts for v in c.importance.values() if math.isfinite(v)), default=0.0
-    )
-    lines: list[tuple[str, ...]] = []
-    for feature in features:
-        cells = [feature_title(feature)]
-        for cohort in section.cohorts:
-            values = (
-                cohort.importance.get(feature, math.nan),
-                cohort.heterogeneity_score.get(feature, math.nan),
-            )
-            cells += [number_or_zero(v, top) if math.isfinite(v) else "" for v in values]
-        lines.append(tuple(cells))
-    return NumberTable(
-        f"How much each feature changes the prediction in each cohort, in units of {section.axis}.",
-        tuple(heads),
-        lines,
-    )
+def _measured(cohort: Cohort, name: str) -> str:
+    """Return how good the predictions in a cohort are by a measure, if it has rows enough."""
+    some = () if cohort.quality is None else cohort.quality.measures
+    known = next((m.text for m in some if m.name == name), "")
+    return "few rows" if known and cohort.rows < TRUSTED_ROWS else known
 
 
-def _known(value: float) -> str:
-    return number(value) if math.isfinite(value) else ""
+def _known(value: float, largest: float = 0.0) -> str:
+    return number_or_zero(value, largest) if math.isfinite(value) else ""

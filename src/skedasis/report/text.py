@@ -1,4 +1,4 @@
-"""Text of a report: sentences about single effects, the summary of a model, captions, and tables of bins."""
+"""Text of a report: sentences about single effects, the summary of a model, and captions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,15 @@ from skedasis._numbers import (
     with_error,
 )
 from skedasis._types import Floats
-from skedasis.plots.scales import position_texts
-from skedasis.report import categorical_text
 from skedasis.report.content import ModelSection
 from skedasis.report.format import (
-    NumberTable,
     feature_named,
     listed,
     named,
 )
 from skedasis.results.axis import LevelAxis
 from skedasis.results.curve_words import curve_words, shape_of
-from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, LevelStepsEffect
+from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.regions import (
@@ -232,53 +229,6 @@ def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
     # How missing values were filled in, in one line.
     policy = str(effect.provenance.get("missing", "")).splitlines()[:1]
     return [*found, *(f"{text[:1].upper()}{text[1:]}" for text in policy)]
-
-
-# ---------------------------------------------------------------------------------------- tables
-def number_tables(effect: Effect, axis: str, per: str) -> list[NumberTable]:
-    """Return an effect's tables: its bins, or its levels and the differences between adjacent levels."""
-    if isinstance(effect.axis, LevelAxis):
-        levels = effect.axis.levels
-        return categorical_text.tables(effect, levels, axis) if len(levels) > 1 else []
-    rows = bins_table(effect)
-    heads = (
-        *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
-        *(("Std of slopes", False), ("Standard error", False), ("Remark", True)),
-    )
-    caption = f"{effect.spec.method}; slopes in units of {axis} per {per}"
-    return [NumberTable(caption, heads, rows)] if rows else []
-
-
-def bins_table(effect: Effect) -> list[tuple[str, ...]]:
-    """Return the rows of a table of bins: from, to, rows, slope (M-plots: mean), std, standard error, remark."""
-    if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
-        return []
-    bins = effect.bins
-    edges = position_texts(bins.edges, effect.time)
-    remarks = [
-        "empty" if empty else "" if trusted else "few rows"
-        for empty, trusted in zip(bins.empty, bins.trusted, strict=True)
-    ]
-    return [
-        (
-            edges[k],
-            edges[k + 1],
-            f"{bins.count[k]:,}",
-            _slope(bins, k),
-            number(float(bins.std[k])),
-            number(float(bins.std_error[k])),
-            remarks[k],
-        )
-        for k in range(len(bins))
-    ]
-
-
-def _slope(bins: BinStats, k: int) -> str:
-    """Return the slope of a bin; if it changes within the bin, the slopes at both ends."""
-    if not bins.slope_change[k]:
-        return number(float(bins.effect[k]))
-    first, last = (number(float(end[k])) for end in bins.ends)
-    return f"{first} … {last}"
 
 
 def unit_of(effect: Effect) -> str:

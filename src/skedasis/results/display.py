@@ -101,16 +101,23 @@ def no_score_error(what: str, method: str) -> UnsupportedError:
 
 
 def importance_table(importance: Importance) -> str:
-    """Return the ranking as a text table: feature, mean, and the interval if it is known for any feature."""
+    """Return the ranking as a text table: feature, mean, its interval, and the SD over the repeats, where known."""
     drawn = sample_text(importance.provenance)
     rows = "" if drawn else f", {counted(importance.rows, 'row')}"
-    lines = [f"{importance.axis}: {importance.method}{rows}{drawn}"]
-    has_interval = bool(np.isfinite(importance.std_error).any())
-    table = [["feature", "importance", "95 % interval"]]
-    for line in importance.ranking():
-        interval = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
-        table.append([line.feature, f"{line.mean:.4g}", interval])
-    lines += align_columns([row[: 3 if has_interval else 2] for row in table])
+    repeats = "all pairs" if importance.is_exact else counted(importance.values.shape[1], "repeat")
+    what = importance.metric or importance.quantity
+    lines = [
+        f"{importance.axis}: {importance.method}{rows}{drawn}, {repeats}; {what} at the rows {importance.baseline:.4g}"
+    ]
+    ranks = importance.ranking()
+    columns = {"feature": [r.feature for r in ranks], "importance": [_cell(r.mean) for r in ranks]}
+    if np.isfinite(importance.std_error).any():
+        columns["95 % interval"] = [
+            f"{r.lower:.4g} to {r.upper:.4g}" if np.isfinite(r.std_error) else "-" for r in ranks
+        ]
+    if np.any(importance.std > 0):
+        columns["SD over repeats"] = [_cell(r.std) for r in ranks]
+    lines += align_columns([list(columns), *zip(*columns.values(), strict=True)])
     lines += filter(None, [called_text(importance.provenance)])
     floored = importance.provenance.get("floored_rows", 0)
     if floored:

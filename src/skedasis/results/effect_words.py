@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from skedasis._escaping import one_line
 from skedasis._numbers import counted, number, percent, with_error, with_minus
 from skedasis.registry import title_of
+from skedasis.results.axis import BinPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.display import called_text, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
@@ -67,8 +68,10 @@ def regions_call(effect: Effect) -> str:
 # --- the effect -----------------------------------------------------------------------------------
 
 
-def kind_of(effect: Effect) -> str:
+def kind_of(effect: Effect | Surface) -> str:
     """Return what the values of an effect are, before the name of the quantity: "effect on"."""
+    if not isinstance(effect, Effect):
+        return "joint effect on" if effect.includes_main_effects else "interaction effect on"
     if effect.spec.derivative:
         return "slope of"
     return "mean of" if isinstance(effect, AnyMPlot) else "effect on"
@@ -81,6 +84,13 @@ def method_of(result: Effect | Surface) -> str:
 
 def effect_text(effect: Effect) -> str:
     """Return an effect as text: what it is of, importance and heterogeneity score, rows, and where to find more."""
+    tables = "e.bins, " if isinstance(effect, BinnedEffect | LevelStepsEffect) else ""
+    more = f"more: e.plot(), e.checks(), {tables}e.to_frame()"
+    return "\n".join([*effect_lines(effect, regions_call(effect)), more])
+
+
+def effect_lines(effect: Effect, regions: str) -> list[str]:
+    """Return the lines of `effect_text` but the last one. `regions` is the call that searches for regions."""
     about, unit = effect.about, f" {one_line(effect.about.unit)}" if effect.about.unit else ""
     subject = one_line(", ".join(filter(None, [effect.feature_title, with_minus(effect.rule)])))
     parts = counted(effect.n_parts, effect.part_noun)
@@ -93,12 +103,48 @@ def effect_text(effect: Effect) -> str:
         f"heterogeneity score  {score}",
     ]
     if effect.depends_on is not None:
-        lines.append(f"{depends_on_text(effect.depends_on)}: {regions_call(effect)}")
+        lines.append(f"{depends_on_text(effect.depends_on)}: {regions}")
     lines.append(_rows_text(effect))
-    lines += filter(None, [called_text(effect.provenance)])
-    tables = "e.bins, " if isinstance(effect, BinnedEffect | LevelStepsEffect) else ""
-    lines.append(f"more: e.plot(), e.checks(), {tables}e.to_frame()")
-    return "\n".join(lines)
+    return [*lines, *filter(None, [called_text(effect.provenance)])]
+
+
+def surface_text(surface: Surface) -> str:
+    """Return a surface as text: what it is of, how strongly the features interact, points, empty cells, and rows."""
+    about, known = surface.about, surface.provenance
+    subject = TIMES.join(map(one_line, surface.feature_titles))
+    sizes = TIMES.join(map(_size_of, surface.sides))
+    name = "standard deviation" if surface.includes_main_effects else "interaction strength"
+    unit = f" {one_line(about.unit)}" if about.unit else ""
+    of = "with the effects of each feature" if surface.includes_main_effects else "SD over the rows"
+    lines = [
+        f"{subject}: {kind_of(surface)} {one_line(about.quantity)} ({method_of(surface)}, {sizes})",
+        f"{name:20}  {number(surface.interaction_strength())}{unit} ({of})",
+        f"{'points':20}  {TIMES.join(f'{n:,}' for n in surface.value.shape)}",
+    ]
+    # A cell between two levels or values counts the rows of both, so that empty cells would have no meaning.
+    if surface.cells is not None and not any(map(is_discrete, surface.sides)):
+        empty = surface.cells.empty
+        lines.append(f"{'cells without rows':20}  {int(empty.sum()):,} of {empty.size:,}")
+    rows = counted(known.get("rows", 0), "row")
+    lines.append(f"{rows}{sample_text(known)}{outside_text(known.get('rows_outside'))}")
+    return "\n".join([*lines, *filter(None, [called_text(known)])])
+
+
+TIMES = " × "
+"""Between the two features of a pair."""
+
+
+def is_discrete(side: PairAxis) -> bool:
+    """Return whether a side has levels or two single values, without a continuum between them."""
+    return isinstance(side, LevelPairAxis) or side.strips is not None
+
+
+def _size_of(side: PairAxis) -> str:
+    """Return how many bins, levels or points a side of a surface has."""
+    if isinstance(side, BinPairAxis) and side.strips is None:
+        return counted(max(len(side.bins), 1), "bin")
+    noun = "level" if isinstance(side, LevelPairAxis) else "point"
+    return counted(side.n_nodes, noun if side.strips is None else "value")
 
 
 def _rows_text(effect: Effect) -> str:

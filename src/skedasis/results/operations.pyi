@@ -27,6 +27,7 @@ from skedasis.results.effect_words import depends_on_cell as depends_on_cell
 from skedasis.results.effect_words import effect_text as effect_text
 from skedasis.results.effect_words import kind_of as kind_of
 from skedasis.results.effect_words import method_of as method_of
+from skedasis.results.effect_words import surface_text as surface_text
 from skedasis.results.effects import Effects as Effects
 from skedasis.results.frames import column_pairs as column_pairs
 from skedasis.results.frames import effect_table as effect_table

@@ -268,6 +268,9 @@ class Surface(ResultWithTables[Literal["effect", "cells"]], OfPair):
             f"{name} {self.interaction_strength():.4g}{sample}>"
         )
 
+    def __str__(self) -> str:
+        return operations.surface_text(self)
+
     @checked_call
     def __call__(self, x0: object, x1: object, *, step: bool = False) -> Floats:
         """Evaluate the surface.

@@ -82,7 +82,7 @@ def refusal(*args, **kwargs):
 
 def test_text_is_explained_by_level(folder):
     said = done("town", "--out", "town.png", "--out", "town.json")
-    assert "town: effect on prediction (ALE)" in said
+    assert "town: effect on prediction (ALE, 3 levels)" in said
     for level in ("north", "south", "[red]x[/red]"):
         assert level in said
     content = json.loads((folder / "town.json").read_text())
@@ -129,14 +129,32 @@ def test_effects_name_the_feature_they_depend_on_and_several_are_ranked(folder):
     assert found["depends_on"]["name"] == name
 
 
+def test_bins_grids_and_missing_values_are_printed(folder):
+    shop = pd.read_csv("shop.csv")
+    shop.loc[:39, "size"] = np.nan
+    shop.to_csv("gaps.csv", index=False)
+    (folder / "gap_models.py").write_text("def f(X):\n    return 3 * X['size'].fillna(2.0)\n")
+    call = ["effect", "gap_models:f", "gaps.csv", "size", "--ignore", "kind"]
+    lines = CliRunner().invoke(app, call).stdout.splitlines()
+    size = shop["size"].dropna()
+    assert "Bins by RHALE, in units of prediction per unit of size." in lines
+    bins = lines[-1].split()
+    assert [float(bins[0]), float(bins[1])] == [size.min(), size.max()]
+    assert bins[2:4] == ["200", "3.00"]
+    (told,) = (line for line in lines if line.startswith("The feature is missing in 40 rows. "))
+    assert f"{6 - 3 * size.mean():.2f} higher" in told
+    lines = CliRunner().invoke(app, [*call, "--method", "pdp"]).stdout.splitlines()
+    grid = np.array([line.split()[:2] for line in lines[-12:]], dtype=float)
+    assert grid[[0, -1], 0].tolist() == [size.min(), size.max()]
+    assert np.ptp(grid[:, 1]) == pytest.approx(3 * np.ptp(size), abs=0.01)
+
+
 # ------------------------------------------------------------------------------- pairs and groups
 
 
 def test_a_pair_prints_its_strength(folder):
     said = done("size", "--with", "town", "--out", "pair.json")
-    assert "size × town: interaction effect on prediction (ALE)" in said
-    assert "3 levels" in said
-    assert "20 bins" in said
+    assert "size × town: interaction effect on prediction (ALE, 20 bins × 3 levels)" in said
     assert "21 × 3" in said
     assert "cells without rows" not in said
     assert "cells without rows" in done("size", "--with", "code")
@@ -152,12 +170,12 @@ def test_a_pair_prints_its_strength(folder):
 
 def test_a_block_is_moved_as_one(folder):
     said = done("heating", "--group", "heating=gas, oil,wood", "--out", "heating.csv")
-    assert "heating: effect on prediction (ALE)" in said
+    assert "heating: effect on prediction (ALE, 3 levels)" in said
     found = pd.read_csv("heating.csv").set_index("level")["value"]
     assert found["oil"] - found["wood"] == pytest.approx(5)
     assert found["gas"] - found["wood"] == pytest.approx(3)
     assert "2 features" not in said
-    assert "size × heating: interaction effect on prediction (ALE)" in done(
+    assert "size × heating: interaction effect on prediction (ALE, 20 bins × 3 levels)" in done(
         "size", "--with", "heating", "--group", "heating=gas,oil,wood"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -197,11 +198,14 @@ def test_the_reason_for_no_interval_is_the_true_one():
 def test_an_importance_in_print():
     pf = sd.explain(sd.loss(LINE), X, y=NUMBER, method=sd.PFI(n_repeats=5))
     lines = str(pf).splitlines()
-    assert lines[0] == "rise of squared error: PFI, 90 rows"
-    assert lines[1].split() == ["feature", "importance", "95", "%", "interval"]
+    assert lines[0] == (
+        f"rise of squared error: PFI, 90 rows, 5 repeats; squared error at the rows {pf.baseline:.4g}"
+    )
+    assert re.split("  +", lines[1].strip())[2:] == ["95 % interval", "SD over repeats"]
     first = pf.ranking()[0]
     assert lines[2].split()[:2] == [first.feature, f"{first.mean:.4g}"]
     assert f"{first.lower:.4g} to {first.upper:.4g}" in lines[2]
+    assert lines[2].split()[-1] == f"{first.std:.4g}"
     assert len(lines) == 5
     assert len({len(line) for line in lines[1:]}) == 1
     assert "interval" not in str(sd.explain(LINE, X, method=sd.PFI(n_repeats=2)))

@@ -24,11 +24,12 @@ from skedasis.plots.figures.compare import MOST, overlay_figure, overlays
 from skedasis.plots.figures.multiples import PER_PAGE, features_text, named, side_by_side
 from skedasis.plots.figures.regions import recurrence_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
-from skedasis.plots.figures.titles import TIMES, surface_title
+from skedasis.plots.figures.titles import surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Title
 from skedasis.plots.scales import clean, distinct_names, shorten
 from skedasis.results.change import Change, Changes
 from skedasis.results.effect import Effect
+from skedasis.results.effect_words import TIMES
 from skedasis.results.effects import Effects
 from skedasis.results.multi_model import MultiModelEffects, MultiModelSurface
 from skedasis.results.multi_output import OutputResult, ResultsByLabel

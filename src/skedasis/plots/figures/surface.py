@@ -36,6 +36,7 @@ from skedasis.plots.scales import PlotAxis, clean, extent, padded, position_text
 from skedasis.plots.theme import HEAT_SHADES
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
+from skedasis.results.effect_words import is_discrete
 from skedasis.results.keywords import Empty
 from skedasis.results.surface import PairRows, Surface
 
@@ -207,11 +208,6 @@ class _Map:
             empty = ~(known.T if self.order == (0, 1) else known)
         empty = empty[y.home] if y.discrete else empty
         return empty[:, x.home] if x.discrete else empty
-
-
-def is_discrete(side: PairAxis) -> bool:
-    """Return whether a side has levels or two single values, without a continuum between them."""
-    return isinstance(side, LevelPairAxis) or side.strips is not None
 
 
 # --- sides of a heat map -------------------------------------------------------------------------

@@ -8,14 +8,12 @@ from skedasis._numbers import counted, with_minus
 from skedasis.plots.marks import Title
 from skedasis.plots.scales import shorten
 from skedasis.results.effect import Effect
-from skedasis.results.effect_words import kind_of, method_of
+from skedasis.results.effect_words import TIMES, kind_of, method_of
 from skedasis.results.importance import Importance
 from skedasis.results.surface import Surface
 
 LONG = 60
 """Most characters of a name in a title."""
-
-TIMES = " \N{MULTIPLICATION SIGN} "
 
 
 def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str = "") -> Title:
@@ -35,11 +33,10 @@ def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str 
 def surface_title(*surfaces: Surface, of: str = "", quantity: str = "") -> Title:
     """Return the title of one or more surfaces, by default of the two features of the first one."""
     first = surfaces[0]
-    kind = "joint effect on" if first.includes_main_effects else "interaction effect on"
     names = [shorten(quantity or s.about.quantity, LONG) for s in surfaces]
     return Title(
         of or TIMES.join(shorten(n, LONG) for n in first.feature_titles),
-        f"{kind} {listed(names, 'quantities')}",
+        f"{kind_of(first)} {listed(names, 'quantities')}",
         listed([method_of(s) for s in surfaces], "methods"),
     )
 
