@@ -110,13 +110,16 @@ def importance_table(importance: Importance) -> str:
         f"{importance.axis}: {importance.method}{rows}{drawn}, {repeats}; {what} at the rows {importance.baseline:.4g}"
     ]
     ranks = importance.ranking()
-    columns = {"feature": [r.feature for r in ranks], "importance": [_cell(r.mean) for r in ranks]}
+    columns = {
+        "feature": [r.feature for r in ranks],
+        "importance": [cell_text(r.mean) for r in ranks],
+    }
     if np.isfinite(importance.std_error).any():
         columns["95 % interval"] = [
             f"{r.lower:.4g} to {r.upper:.4g}" if np.isfinite(r.std_error) else "-" for r in ranks
         ]
     if np.any(importance.std > 0):
-        columns["SD over repeats"] = [_cell(r.std) for r in ranks]
+        columns["SD over repeats"] = [cell_text(r.std) for r in ranks]
     lines += align_columns([list(columns), *zip(*columns.values(), strict=True)])
     lines += filter(None, [called_text(importance.provenance)])
     floored = importance.provenance.get("floored_rows", 0)
