@@ -111,7 +111,7 @@ class Table(Protocol[RowsT_co]):
     @property
     def library(self) -> str | None:
         """Return the name of the data frame library; None for arrays."""
-        ...
+        return None
 
     def __len__(self) -> int: ...
 
@@ -170,10 +170,8 @@ class Table(Protocol[RowsT_co]):
 
 
 # --------------------------------------------------------------------------------- NumPy arrays
-class ArrayTable:
+class ArrayTable(Table[Values]):
     """A two-dimensional array of rows and features."""
-
-    library = None
 
     def __init__(self, X: Values) -> None:
         if X.ndim != 2:
@@ -316,7 +314,7 @@ _FEW_COLUMNS = 2
 """Columns replaced together of which the rows' own values are kept: those of a feature, or of a pair."""
 
 
-class ArrayBuffer:
+class ArrayBuffer(Buffer[Values]):
     """The array that is passed to the model for a batch of rows."""
 
     def __init__(

@@ -21,6 +21,7 @@ from skedasis.data.containers import (
     Replacement,
     RowIndex,
     SetChanges,
+    Table,
     fits,
     integer_ends,
     object_kind,
@@ -71,7 +72,7 @@ _COPIED_CELLS = 2**22
 """Most values of a frame that is copied to have fewer blocks (32 MB): selecting rows of more takes longer than that."""
 
 
-class FrameTable:
+class FrameTable(Table["IntoDataFrame"]):
     """An eager data frame. Models are called with frames of the same library, with the columns in X's order."""
 
     def __init__(self, X: IntoDataFrame) -> None:
@@ -319,7 +320,7 @@ class FrameTable:
         return str(self.dtypes[j]) in _NUMPY and fits(values, self.numeric_type(j))
 
 
-class FrameBuffer:
+class FrameBuffer(Buffer["IntoDataFrame"]):
     """The data frames that are passed to the model for a batch of rows.
 
     They share the columns that are not replaced: the batch is repeated once, not for each call. A model that needs to

@@ -22,7 +22,7 @@ from skedasis.errors import DataError
 from skedasis.methods.base import FeatureMethod, MethodVariant, Parameters, numeric_column
 from skedasis.methods.plans import BatchStats, select_row_ids, select_rows
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.quantities.evaluator import BatchEvaluator, SweepValues, SweptValues
+from skedasis.quantities.evaluator import BatchEvaluator, SweepValues
 from skedasis.results.change import (
     BEFORE,
     CHANGE,
@@ -474,7 +474,7 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
             changes |= move.replaced(values)
         same = np.logical_and.reduce([a == b for a, b in zip(moved, own, strict=True)])
         before = part.values()
-        after = _after(part, changes)
+        after = part.sweep_together(changes, 1)[:, 0]
         # A row that does not move does not change, whatever a model's sums over a batch round to.
         change = np.where(same, 0.0, after - before)
         noise = _ROUNDING * part.eps * np.maximum(np.abs(before), np.abs(after))
@@ -532,8 +532,3 @@ class MovedRows(MethodVariant[ForwardDifference], FeatureMethod[AnyColumn, Moves
             about.library,
             kind,
         )
-
-
-def _after(part: BatchEvaluator, changes: SweptValues) -> Floats:
-    """Return the quantity at the moved rows, (n,)."""
-    return part.sweep_together(changes, 1)[:, 0]

@@ -396,7 +396,9 @@ class PDP(NumericMethod[GridPlan]):
                     'Pass a grid for each feature: grid={"age": [20, 40], "sex": ["f"]}',
                 )
             return Grid(distinct(column.snap(points)), "given")
-        values = self._own_values(column)
+        # The values of a feature with few values, or with at most 64 integers.
+        few = column.few_values()
+        values = column.distinct(MANY_FEW) if few is None and column.integer else few
         if values is not None:
             return Grid(values, "the feature's own values")
         points, chosen = self._chosen_points(column, int(requested))
@@ -433,11 +435,6 @@ class PDP(NumericMethod[GridPlan]):
         for gap in column.gaps:
             uniform = uniform[(uniform <= gap.left) | (uniform >= gap.right)]
         return np.concatenate([quantiles, uniform]), f"quantiles, and {chosen}"
-
-    def _own_values(self, column: Column) -> Floats | None:
-        """Return the values of a feature with few values, or with at most 64 integers."""
-        few = column.few_values()
-        return column.distinct(MANY_FEW) if few is None and column.integer else few
 
     def points_per_call(self, plans: Sequence[GridPlan]) -> int:
         """Return about ten points per call, dividing the largest grid into calls of nearly equal size.
@@ -504,7 +501,7 @@ class PDP(NumericMethod[GridPlan]):
         """Return the rows' curves at the points, (m, n), or their slopes."""
         j = plan.column.feature.position
         if self.derivative and plan.derivative_info.kind == "slopes":
-            return evaluator.slope_sweep(j, points).T
+            return evaluator.slopes_at(j, j, points).T
         if self.derivative and len(points) == 1:
             return np.zeros((1, len(evaluator)))
         curves = evaluator.sweep(j, points).T

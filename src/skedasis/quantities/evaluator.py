@@ -429,10 +429,6 @@ class BatchEvaluator:
             return whole.slope()[rows]
         return self._slopes
 
-    def slope_sweep(self, j: int, values: Floats) -> Floats:
-        """Return the partial derivative by column j with that column replaced, (n, m). Costs n * m slope rows."""
-        return self.slopes_at(j, j, values)
-
     def slopes_at(self, j: int, moved: int, values: Floats | tuple[Floats, ...]) -> Floats:
         """Return the partial derivative by column j with column `moved` replaced, (n, m). Costs n * m slope rows."""
         work = partial(self._ask_slopes_at, j, moved, values)
