@@ -375,8 +375,10 @@ def _(found: Change | Changes) -> list[Markup]:
     first = found if isinstance(found, Change) else next(iter(found.values()), None)
     if first is None:
         return []
-    regions = [table("Regions, with 95 % intervals", found.table("regions"))] if first.rules else []
-    return [table("Mean change, with its 95 % interval", found.table("summary")), *regions]
+    shown = [table("Mean change, with its 95 % interval", found.table("summary"))]
+    if first.rules:
+        shown.append(table("Groups of rows, with 95 % intervals", found.table("regions")))
+    return shown
 
 
 @numbers_of.register
