@@ -408,7 +408,7 @@ def _named(bands: Sequence[Area | Segments], level: float) -> list[Area | Segmen
     none = np.zeros(0)
     if isinstance(bands[0], Area):
         return [*bands, Area(none, none, none, "bands", name)]
-    return [*bands, Segments(none, none, none, none, "whisker", name)]
+    return [*bands, Segments(none, none, none, none, "whisker", name, caps=2.7)]
 
 
 def _zero_notes(first: Effect, center: Zero, scale: CurveScale) -> tuple[str, ...]:
