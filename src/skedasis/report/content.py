@@ -460,28 +460,25 @@ def _on_others(found: Mapping[str, Regions]) -> dict[str, Regions]:
 
 def _without_rows(section: ModelSection) -> ModelSection:
     """Return the section without any row of the data."""
-    pairs = tuple(without_rows(s) for s in section.interactions.surfaces)
-    uncertainty = section.uncertainty
-    if uncertainty is not None:
-        uncertainty = replace(
-            uncertainty, rhale=without_rows(uncertainty.rhale), pdp=without_rows(uncertainty.pdp)
-        )
+    pairs, unsure = tuple(map(without_rows, section.interactions.surfaces)), section.uncertainty
+    if unsure is not None:
+        unsure = replace(unsure, rhale=without_rows(unsure.rhale), pdp=without_rows(unsure.pdp))
     return replace(
         section,
-        regions={name: _regions_without_rows(r) for name, r in section.regions.items()},
+        regions={
+            name: replace(
+                r, effects=tuple(map(without_rows, r.effects)), whole=without_rows(r.whole)
+            )
+            for name, r in section.regions.items()
+        },
         rhale=without_rows(section.rhale),
         ale=without_rows(section.ale),
         pdp=without_rows(section.pdp),
         mplot=without_rows(section.mplot),
         interactions=replace(section.interactions, surfaces=pairs),
-        uncertainty=uncertainty,
+        uncertainty=unsure,
         passes=tuple(ReportPass({**p.provenance}) for p in section.passes),
     )
-
-
-def _regions_without_rows(regions: Regions) -> Regions:
-    effects = tuple(without_rows(e) for e in regions.effects)
-    return replace(regions, effects=effects, whole=without_rows(regions.whole))
 
 
 # ----------------------------------------------------------------------- the content of a report
