@@ -1,4 +1,4 @@
-"""Text of a report: sentences about single effects, the summary of a model, and captions."""
+"""Text of a report: sentences about single effects, and about the groups of rows in which they differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skedasis.report.format import (
     named,
 )
 from skedasis.results.axis import LevelAxis
-from skedasis.results.curve_words import curve_words, shape_of
+from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond_text, main_part
@@ -36,7 +36,6 @@ from skedasis.results.regions import (
 from skedasis.results.sentences import (
     BETWEEN_ROWS,
     CAUTION,
-    CURVE,
     CURVES_BY,
     GROUP,
     MISSING_VALUES,
@@ -85,10 +84,7 @@ def opposite_sign_share(effect: Effect) -> float | None:
 
 def effect_sentence(effect: Effect) -> str:
     """Describe the shape of the curve, or the levels with the highest and the lowest effect."""
-    case, facts = shape_of(effect)
-    said = sentence(tell(CURVE[case], quantity="the average effect", **facts))
-    beyond = beyond_text(effect)
-    return f"{said} {beyond}." if beyond else said
+    return sentence(curve_words(effect, "the average effect"))
 
 
 def heterogeneity_sentence(effect: Effect) -> str:

@@ -48,10 +48,10 @@ WORTH_A_POSITION = 0.05
 """A curve with one turn ends, in words, at its farthest points if the ends differ from these by 5 % of its range."""
 
 
-def curve_words(effect: Effect) -> str:
-    """Return the shape of a curve on its main stretch in words, and what lies beyond."""
+def curve_words(effect: Effect, quantity: str = "") -> str:
+    """Return the shape of a curve on its main stretch in words, with the name of its values, and what lies beyond."""
     case, facts = shape_of(effect)
-    said = tell(CURVE[case], **facts)
+    said = tell(CURVE[case], quantity=quantity, **facts)
     said = f"slope: {said}" if effect.spec.derivative else said
     # The gaps of a region are those of all rows, which are said once for all regions.
     beyond = "" if effect.rule else beyond_text(effect)
