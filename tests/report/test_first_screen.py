@@ -1,6 +1,5 @@
 """The first screen: which curves are drawn, what the bar of the variance adds up to, and what several models share."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ import skedasis as sd
 from skedasis._numbers import number, percent
 from skedasis.analysis import variance_shares
 from skedasis.report.content import ReportContent, gather
-from skedasis.report.findings import effect_size, findings, headline
+from skedasis.report.findings import effect_size, findings, headline, moving
 from skedasis.report.first_screen import _level as level
 from skedasis.report.first_screen import (
     models_findings,
@@ -104,7 +103,7 @@ def test_no_share_is_below_zero_or_above_one(two, drawn, by_region, widths):
     found = replace(two[0].variance_shares, as_drawn=drawn, by_region=by_region)
     bar = variance_bar(found)
     assert [float(s["width"].rstrip("%")) for s in bar] == pytest.approx(widths)
-    assert ("because features act together" in bar[0]["name"]) == (drawn <= 0)
+    assert ("their sum says nothing of single rows" in bar[0]["name"]) == (drawn <= 0)
     assert variance_bar(replace(found, as_drawn=np.nan)) is None
 
 
@@ -216,22 +215,21 @@ def test_the_scale_of_an_entropy_counts_what_is_equally_likely(X, base, unit, do
     assert level(one).endswith(f"; {double} more is a range twice as wide.")
 
 
-def test_the_number_below_a_curve_is_how_far_rows_are_moved():
+def test_features_are_ordered_by_how_far_they_move_rows():
     """Both features of 3 x0 sign(x2) move a row by its product: by the standard deviation of 3 x0, √3."""
     X = np.random.default_rng(0).uniform(-1, 1, size=(6000, 3))
     (one,) = sections(crossed, X)
     moved = 3 * np.sqrt(np.mean(X[:, 0] ** 2))
     for feature in ("x0", "x2"):
-        said = summary_figure(one, feature, "f").caption
-        assert float(re.search(r"± (\d\.\d)", said)[1]) == pytest.approx(moved, rel=0.05)
+        assert moving(one)[feature] == pytest.approx(moved, rel=0.05)
     assert (
-        "depends mostly on x0"
+        "depending mostly on x0"
         in summary_figure(replace(one, regions={}), "x2", "f", whom=True).caption
     )
     share = replace(one.rhale["x2"].depends_on, share=0.3)
     effects = type(one.rhale)({**one.rhale, "x2": replace(one.rhale["x2"], depends_on=share)})
     less = replace(one, regions={}, rhale=effects)
-    assert "depends partly on x0" in summary_figure(less, "x2", "f", whom=True).caption
+    assert "depending partly on x0" in summary_figure(less, "x2", "f", whom=True).caption
 
 
 def test_a_class_is_named_once_in_sentences_and_figures(X):

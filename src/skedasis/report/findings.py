@@ -47,8 +47,8 @@ from skedasis.results.sentences import (
 LEAST_PART = 0.02
 """Features with a smaller fraction of the sum of all squared sizes are not mentioned."""
 
-MISLEADING = 2.0
-"""An average effect is stated with the differences between rows if their score is this many times the importance."""
+DEVIATING = 0.5
+"""An average effect is stated with the differences between rows if their score is this part of the importance."""
 
 LITTLE = 0.5
 """A curve that spans less than this fraction of another one is described by its span."""
@@ -681,9 +681,7 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
                 said = tell(FEATURE["alone"], name=name, said=text, after=after)
                 return _Story(Sentence("feature", (effect.feature, *features), said), features)
     group = _group(effect)
-    others = (
-        None if stated else _depending(section, effect, 1.0 if _is_still(group) else MISLEADING)
-    )
+    others = None if stated else _depending(section, effect, 1.0 if _is_still(group) else DEVIATING)
     if _is_still(group) and others is None:
         return None
     facts: dict[str, object] = {}

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from skedasis._numbers import counted, number, number_or_zero, percent, sentence, with_minus
+from skedasis.plots.figures.regions import OWN_AVERAGE, OWN_HEIGHT
 from skedasis.plots.figures.summary import (
     MOST_LEVELS,
     effect_summary_figure,
@@ -39,7 +40,7 @@ from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
 from skedasis.results.effect_words import MOSTLY
 from skedasis.results.keywords import CurveScale
-from skedasis.results.sentences import AVERAGE, TYPICAL, tell
+from skedasis.results.sentences import AVERAGE, DIFFERS, tell
 from skedasis.results.variance_shares import VarianceShares
 
 CURVES = 3
@@ -63,12 +64,11 @@ def summary_figure(
 ) -> PageFigure:
     """Draw a feature in small: the curves of its regions where they matter, else its average curve."""
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
-    facts: dict[str, object] = {"size": effect_size(effect), "unit": effect.about.unit}
+    notes: list[str] = []
     found = effect.depends_on
     if whom and regions is None and found is not None:
         name = feature_named(found.name, NAME_LENGTH)
-        facts |= {"how": "mostly" if found.share >= MOSTLY else "partly", "name": name}
-    notes = [tell(TYPICAL, **facts)]
+        notes.append(tell(DIFFERS, how="mostly" if found.share >= MOSTLY else "partly", name=name))
     if regions is None:
         spec, places = effect_summary_figure(effect, scale=section.scale), [None]
     else:
@@ -185,32 +185,27 @@ ALIKE = 0.05
 IMPORTANCE = "Importance: how far the average curve moves rows (standard deviation)"
 """What the numbers below the curves of several models mean."""
 
-BAND = "Bands: how precisely a curve is known (95 % interval)"
+BAND = "Bands: the 95 % interval of the average, for this model and other rows like these"
 BANDS = f"{BAND}, and how far single rows lie from it (spread between rows, one standard deviation)"
 """What the bands along a curve mean: one, or two."""
 
 
 def _note(section: ModelSection, features: Sequence[str]) -> str:
     """Return what the numbers below the curves, their zero and their bands mean."""
-    said: list[str] = []
+    said = [ALONE]
     single = [section.rhale[f] for f in features if regions_that_matter(section, f) is None]
     if section.scale == "difference":
         at = f" ({number(section.mean)})" if math.isfinite(section.mean) else ""
         said.append(f"The line at 0 stands for the average{at}")
     if len(single) < len(features):
-        said.append(HEIGHTS)
+        said.append(sentence(OWN_HEIGHT if section.scale == "prediction" else OWN_AVERAGE)[:-1])
     spread = any(e.heterogeneity_score > 0 for e in single)
-    said += [BANDS if spread else BAND, "Strokes on the axis: values of rows", MEANING]
+    said += [BANDS if spread else BAND, "Strokes on the axis: values of rows"]
     return f"{'. '.join(said)}."
 
 
-HEIGHTS = (
-    "Compare the shapes of groups, not their heights: each is around the average of its own rows"
-)
-"""What the height of the curve of a group of rows is."""
-
-MEANING = "Typical effect: how far the feature moves rows from the average (standard deviation)"
-"""What the number below a curve means."""
+ALONE = "Along a curve only this feature changes: the others stay as they are in the rows"
+"""What a curve holds fixed."""
 
 
 COHORTS = 4
@@ -270,7 +265,7 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     ]
 
 
-WORTHLESS = ": added up, they are no better than the mean, because features act together; each still holds on its own"
+WORTHLESS = ": features act together, so that each curve holds on average, but their sum says nothing of single rows"
 """The text where the sum of the curves predicts the quantity worse than its mean does."""
 
 LEAST = 0.005

@@ -185,7 +185,7 @@ AVERAGE: Mapping[str, str] = {
 """What is explained, on average, and the scale of an entropy: its exponential counts equally likely values."""
 
 
-TYPICAL = "Typical effect on a row: ± {size:size}[ {unit}][; depends {how} on {name}]"
+DIFFERS = "Differs between rows, depending {how} on {name}"
 
 
 # --- a feature, on the first screen ---------------------------------------------------------------
