@@ -409,7 +409,7 @@ def compare(
     >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=m) for m in methods]
     >>> figure = compare(found)
     >>> [text.get_text() for legend in figure.legends for text in legend.get_texts()]
-    ['PDP', 'ALE', 'RHALE', 'where the data are']
+    ['PDP', 'ALE', 'RHALE', '95 % interval', 'where the data are']
     """
     figure_options, own = FigureOptions.of(options, ax)
     spec = compare_figure(*results, **cast("CompareViewKeywords", own))

@@ -595,7 +595,7 @@ def test_regions_that_are_not_confirmed_say_which_was_best(tmp_path):
     said = (
         "one group of rows: no rule was confirmed on the other half of the rows; the best was "
         f"{best.conditions[0].text} (p = {best.p_value:.2g})"
-    )
+    ).replace("-", "−")
     assert said in repr(r)
     assert said in str(r)
     assert r.to_dict()["nodes"][0]["candidate"]["p_value"] == best.p_value

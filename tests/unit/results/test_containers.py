@@ -334,7 +334,7 @@ def test_outputs_are_overlaid_with_a_style_each():
     one = figure_of_outputs(made("effect"))
     assert len(one.stacks) == 1
     lines = [m for m in one.main.marks if isinstance(m, Line)]
-    assert [m.label for m in lines] == ["0", "1"]
+    assert [m.label for m in lines] == ["output 0", "output 1"]
     assert len({m.style for m in lines}) == 2
     assert one.main.y.name == "effect on prediction"
     many = figure_of_outputs(made("effects"))
