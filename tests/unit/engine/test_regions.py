@@ -592,10 +592,11 @@ def test_regions_that_are_not_confirmed_say_which_was_best(tmp_path):
     assert best.conditions[0].text.startswith(f"{best.feature} ≤ ")
     assert math.isnan(best.stability)
     assert r.splits == ()
+    rule = best.conditions[0].text.replace("-", "−")
     said = (
         "one group of rows: no rule was confirmed on the other half of the rows; the best was "
-        f"{best.conditions[0].text} (p = {best.p_value:.2g})"
-    ).replace("-", "−")
+        f"{rule} (p = {best.p_value:.2g})"
+    )
     assert said in repr(r)
     assert said in str(r)
     assert r.to_dict()["nodes"][0]["candidate"]["p_value"] == best.p_value
@@ -608,7 +609,7 @@ def test_regions_that_are_not_confirmed_say_which_was_best(tmp_path):
     assert repr(replace(r, nodes=(nearly,))).endswith("(p = 0.03, and 0.004 is needed)>")
     weak = replace(node, candidate=replace(best, p_value=1e-5, share=0.004, share_error=0.001))
     assert repr(replace(r, nodes=(weak,))).endswith(
-        f"the best rule, {best.conditions[0].text}, explains only 0.4 % (p < 0.001)>"
+        f"the best rule, {rule}, explains only 0.4 % (p < 0.001)>"
     )
 
 
