@@ -40,6 +40,7 @@ from skedasis.results.sentences import (
     QUALITY_UNKNOWN,
     QUANTITY,
     TWO_GROUPS,
+    WARNING,
     WHERE,
     tell,
 )
@@ -182,8 +183,8 @@ def findings(section: ModelSection, *, first: int = SENTENCES) -> tuple[Sentence
     """Return what there is to say about a model: `first` sentences that a reader should know first, then all others."""
     sizes = moving(section)
     if not sizes:
-        text = f"No feature changes {quantity_phrase(section)}: it is the same for all rows."
-        return (Sentence("nothing", (), text),)
+        said = tell(MODEL["nothing"], quantity=quantity_phrase(section))
+        return (Sentence("nothing", (), said),)
     poor = _poor_model(section)
     stories = list(_stories(section, sizes))
     told = [story.finding for story in stories]
@@ -946,30 +947,17 @@ def _poor_model(section: ModelSection) -> list[Sentence]:
     quality = section.quality
     for name, least in POOR.items():
         if quality is not None and name in quality and quality[name] < least:
-            poor = f"{name} {fraction(quality[name])}"
-            text = f"The model predicts poorly ({poor}), so its explanation says little about the data."
-            return [Sentence("caution", (), text)]
+            said = tell(MODEL["poor"], measure=name, value=fraction(quality[name]))
+            return [Sentence("caution", (), said)]
     return []
-
-
-_WARNINGS = {
-    "slope_mismatch": "the slopes of the model do not match its predictions",
-    "extrapolation": "its curve or its heterogeneity needs predictions for rows far from the data",
-    "disagreement": "PDP shows a clearly different curve, because features depend on one another",
-    "rows_outside": "its curve leaves out rows outside the edges",
-    "gap": "some of its values lie beyond a wide gap, and may be codes",
-    "slope_changes": "its slope changes within bins",
-    "no_rows": "part of its curve has no rows",
-    "few_rows": "part of its curve has few rows",
-    "one_row": "part of its curve has a single row",
-}
 
 
 def _warning_finding(section: ModelSection, found: Sequence[Sentence]) -> list[Sentence]:
     """Return the first warning on the most important feature."""
-    for feature in [finding.features[0] for finding in found[:1]]:
-        for check in section.checks.get(feature, ()):
-            if check.severity == "warning" and check.code in _WARNINGS:
-                text = f"{feature_named(feature)}: caution, {_WARNINGS[check.code]}."
-                return [Sentence("caution", (feature,), text)]
-    return []
+    feature = found[0].features[0] if found else ""
+    codes = (c.code for c in section.checks.get(feature, ()) if c.severity == "warning")
+    return [
+        Sentence("caution", (feature,), tell(WARNING[code], name=feature_named(feature)))
+        for code in codes
+        if code in WARNING
+    ][:1]

@@ -32,7 +32,7 @@ from skedasis.report.findings import (
     quantity_phrase,
     regions_that_matter,
 )
-from skedasis.report.format import Context, feature_named, feature_title, listed, named
+from skedasis.report.format import Context, feature_named, feature_title, named
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
 from skedasis.report.views import Shown, Together
@@ -40,7 +40,7 @@ from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
 from skedasis.results.effect_words import MOSTLY
 from skedasis.results.keywords import CurveScale
-from skedasis.results.sentences import AVERAGE, DIFFERS, tell
+from skedasis.results.sentences import AVERAGE, DIFFERS, MODELS, tell
 from skedasis.results.variance_shares import VarianceShares
 
 CURVES = 3
@@ -181,6 +181,9 @@ AFFECTED = 20
 
 ALIKE = 0.05
 """Difference of fractions below which models are said to be alike."""
+
+NEARLY_SAME = 0.02
+"""Fraction of the effects of a model that differs between rows, below which these are said to be nearly the same."""
 
 IMPORTANCE = "Importance: how far the average curve moves rows (standard deviation)"
 """What the numbers below the curves of several models mean."""
@@ -360,76 +363,51 @@ def models_figure(together: Together, feature: str, ident: str) -> PageFigure:
 
 def models_findings(together: Together, features: Sequence[str]) -> list[Sentence]:
     """Return what several models have in common, and where they differ, in two to four sentences."""
-    sections = together.sections
-    names = {s.name: name for s, name in zip(sections, together.names, strict=True)}
+    sections, names = together.sections, [named(name) for name in together.names]
     order = _order(sections, features)
     if not order:
-        text = "No feature changes the prediction of any of these models."
-        return [Sentence("nothing", (), text)]
-    firsts = {
-        names[s.name]: max(s.rhale, key=lambda f, s=s: effect_size(s.rhale[f])) for s in sections
-    }
-    found = [_first(firsts, len(sections)), *_most_different(sections, order, names)]
+        return [Sentence("nothing", (), MODELS["nothing"])]
+    first = [max(s.rhale, key=lambda f, s=s: effect_size(s.rhale[f])) for s in sections]
+    by = {f: [n for n, own in zip(names, first, strict=True) if own == f] for f in first}
+    on = [tell(MODELS["on"], models=some, name=feature_named(f)) for f, some in by.items()]
+    case = "different" if len(by) > 1 else "both" if len(names) == 2 else "all"
+    said = tell(MODELS[case], n=len(names), name=feature_named(first[0]), parts=on)
+    of = tuple(by) if len(by) > 1 else ()
+    found = [Sentence("feature", of, said), _most_different(sections, names, order)]
     return [*found, *_most_heterogeneous(sections, names)]
 
 
-def _first(firsts: Mapping[str, str], models: int) -> Sentence:
-    """Say which feature moves each model most."""
-    names = list(dict.fromkeys(firsts.values()))
-    if len(names) == 1:
-        every = "Both" if models == 2 else f"All {models}"
-        return Sentence("feature", (), f"{every} models depend most on {feature_named(names[0])}.")
-    of = [listed([m for m, f in firsts.items() if f == name]) for name in names]
-    parts = [f"{some} on {feature_named(f)}" for some, f in zip(of, names, strict=True)]
-    text = f"They depend most on different features: {listed(parts)}."
-    return Sentence("feature", tuple(names), text)
-
-
 def _most_different(
-    sections: Sequence[ModelSection], order: Sequence[str], names: Mapping[str, str]
-) -> list[Sentence]:
+    sections: Sequence[ModelSection], names: Sequence[str], order: Sequence[str]
+) -> Sentence:
     """Name the feature whose importance differs most between the models."""
-    largest = max(s.rhale[f].importance for s in sections for f in order)
-
-    def spread(feature: str) -> float:
-        values = [s.rhale[feature].importance for s in sections]
-        return max(values) - min(values)
-
-    feature = max(order, key=spread)
-    if spread(feature) < 0.05 * largest:
-        text = "The average curves of the features are about as large in each."
-        return [Sentence("models", (), text)]
-    ranked = sorted(sections, key=lambda s: -s.rhale[feature].importance)
-    high, low = (
-        number_or_zero(s.rhale[feature].importance, largest) for s in (ranked[0], ranked[-1])
+    sizes = {f: [s.rhale[f].importance for s in sections] for f in order}
+    feature, largest = max(order, key=lambda f: np.ptp(sizes[f])), max(map(max, sizes.values()))
+    high, *_, low = sorted(zip(sizes[feature], names, strict=True), key=lambda one: -one[0])
+    if high[0] - low[0] < ALIKE * largest:
+        return Sentence("models", (), MODELS["curves alike"])
+    said = tell(
+        MODELS["curves differ"],
+        name=feature_named(feature),
+        high=number_or_zero(high[0], largest),
+        most=high[1],
+        low=number_or_zero(low[0], largest),
+        least=low[1],
     )
-    text = (
-        f"{feature_named(feature)} is where they differ most: its importance is {high} in "
-        f"{named(names[ranked[0].name])} and {low} in {named(names[ranked[-1].name])}."
-    )
-    return [Sentence("models", (feature,), text)]
+    return Sentence("models", (feature,), said)
 
 
-def _most_heterogeneous(
-    sections: Sequence[ModelSection], names: Mapping[str, str]
-) -> list[Sentence]:
+def _most_heterogeneous(sections: Sequence[ModelSection], names: Sequence[str]) -> list[Sentence]:
     """Say in which model effects differ most between rows."""
-    shares: dict[str, float] = {}
-    for section in sections:
-        scores = [e.heterogeneity_score for e in section.rhale.values()]
-        sizes = [effect_size(e) for e in section.rhale.values()]
-        if not all(map(math.isfinite, scores)) or not max(sizes, default=0.0) > 0:
+    shares: list[tuple[float, str]] = []
+    for section, name in zip(sections, names, strict=True):
+        both = [(e.heterogeneity_score, effect_size(e)) for e in section.rhale.values()]
+        scores, sizes = np.square(both).sum(axis=0).tolist()
+        if not (math.isfinite(scores) and sizes > 0):
             return []
-        shares[names[section.name]] = float(np.sum(np.square(scores)) / np.sum(np.square(sizes)))
-    high, low = max(shares, key=lambda n: shares[n]), min(shares, key=lambda n: shares[n])
-    if shares[high] < 0.02:
-        text = "In each of them, the effect of every feature is nearly the same for all rows."
-    elif shares[high] - shares[low] < ALIKE:
-        text = "Effects differ between rows about as much in each of them."
-    else:
-        more, most = ("more", "than") if len(shares) == 2 else ("most", "and least")
-        text = (
-            f"Effects differ {more} between rows in {named(high)} {most} in {named(low)}: such differences make "
-            f"{percent(shares[high])} and {percent(shares[low])} of what features change."
-        )
-    return [Sentence("models", (), text)]
+        shares.append((scores / sizes, name))
+    (high, most), (low, least) = (f(shares, key=lambda one: one[0]) for f in (max, min))
+    case = "rows alike" if high - low < ALIKE else "rows differ"
+    case = "rows the same" if high < NEARLY_SAME else case
+    facts = {"two": len(names) == 2, "most": most, "high": high, "least": least, "low": low}
+    return [Sentence("models", (), tell(MODELS[case], **facts))]

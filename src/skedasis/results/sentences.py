@@ -222,6 +222,8 @@ INTERACTION = (
 # --- a model as a whole ---------------------------------------------------------------------------
 
 MODEL: Mapping[str, str] = {
+    "nothing": "No feature changes {quantity}: it is the same for all rows.",
+    "poor": "The model predicts poorly ({measure} {value}), so its explanation says little about the data.",
     "same": "The effect of every feature is the same for all rows.",
     "misleading": "The average effect is most misleading for {names}: differences between rows exceed it.",
     "small": (
@@ -233,6 +235,42 @@ MODEL: Mapping[str, str] = {
     "unsure": "How unsure the model is depends most on {names}.",
     "never unsure": "No feature changes how unsure the model is.",
 }
+
+
+WARNING: Mapping[str, str] = {
+    "slope_mismatch": "{name}: caution, the slopes of the model do not match its predictions.",
+    "extrapolation": (
+        "{name}: caution, its curve or its heterogeneity needs predictions for rows far from the data."
+    ),
+    "disagreement": (
+        "{name}: caution, PDP shows a clearly different curve, because features depend on one another."
+    ),
+    "rows_outside": "{name}: caution, its curve leaves out rows outside the edges.",
+    "gap": "{name}: caution, some of its values lie beyond a wide gap, and may be codes.",
+    "slope_changes": "{name}: caution, its slope changes within bins.",
+    "no_rows": "{name}: caution, part of its curve has no rows.",
+    "few_rows": "{name}: caution, part of its curve has few rows.",
+    "one_row": "{name}: caution, part of its curve has a single row.",
+}
+"""The warnings that the first screen tells, by the code of the check."""
+
+
+MODELS: Mapping[str, str] = {
+    "nothing": "No feature changes the prediction of any of these models.",
+    "both": "Both models depend most on {name}.",
+    "all": "All {n} models depend most on {name}.",
+    "different": "They depend most on different features: {parts:list}.",
+    "on": "{models:list} on {name}",
+    "curves alike": "The average curves of the features are about as large in each.",
+    "curves differ": "{name} is where they differ most: its importance is {high} in {most} and {low} in {least}.",
+    "rows the same": "In each of them, the effect of every feature is nearly the same for all rows.",
+    "rows alike": "Effects differ between rows about as much in each of them.",
+    "rows differ": (
+        "Effects differ {two:more|most} between rows in {most} {two:than|and least} in {least}: such differences make "
+        "{high:%} and {low:%} of what features change."
+    ),
+}
+"""What several models have in common, and where they differ."""
 
 
 # --- regions --------------------------------------------------------------------------------------
