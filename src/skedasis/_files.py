@@ -16,7 +16,7 @@ from skedasis.errors import DataError, FileError, format_error
 
 def check_writable(path: str | Path, what: str, example: str) -> Path:
     """Return the path; raise `DataError` before the work if it cannot be written."""
-    fix = f"Use path={example!r}"
+    fix = f"Write {example!r}"
     try:
         path = Path(path)
         path.resolve()  # raises for characters that no path has
@@ -43,7 +43,7 @@ def check_page(path: str | Path, what: str, example: str) -> Path:
     path = check_writable(path, what, example)
     kind = mimetypes.guess_type(path.name)[0]
     if kind not in (None, "text/html", "application/xhtml+xml") or path.suffix.lower() in _NO_PAGES:
-        fix = f"Write path={str(path.with_suffix('.html'))!r}; a browser prints the page to PDF"
+        fix = f"Write {str(path.with_suffix('.html'))!r}; a browser prints the page to PDF"
         raise DataError(what, repr(str(path)), "the path of an HTML page", fix)
     return path
 

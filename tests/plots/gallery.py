@@ -265,7 +265,7 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
             for f, e in effects().items()
         },
     ),
-    "summary": lambda: effect_summary_figure(effect(LONG), notes=(CHINESE,)),
+    "summary": lambda: effect_summary_figure(effect(LONG)),
     "summary of levels": lambda: effect_summary_figure(effect("city")),
     "summary of models": lambda: models_summary_figure(
         [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW]

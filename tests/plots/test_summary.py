@@ -53,7 +53,7 @@ def levels():
 
 
 def test_labels_are_rules_with_the_share_of_rows(two, X):
-    spec = regions_summary_figure(two, notes=("importance 98",))
+    spec = regions_summary_figure(two)
     share = float((X["workingday"] == 0).mean())
     assert legend(spec) == [
         f"workingday = 0 ({100 * share:.0f} %)",
@@ -62,7 +62,7 @@ def test_labels_are_rules_with_the_share_of_rows(two, X):
         "95 % interval",
     ]
     panel = spec.main
-    assert (panel.notes, panel.height) == (("importance 98",), HEIGHT)
+    assert (panel.notes, panel.height) == ((), HEIGHT)
     for i, effect in enumerate(two):
         np.testing.assert_array_equal(only(panel, Line, f"hue{i}").y, effect.value)
     np.testing.assert_array_equal(only(panel, Line, "whole").y, two.whole.value)
@@ -127,10 +127,10 @@ MEANS = "mean prediction in the bin", "± SD of the rows in the bin"
 )
 def test_the_average_has_its_interval_and_heterogeneity(X, method, entries):
     effect = sd.explain(rentals, X, "hr", method=method)
-    spec = effect_summary_figure(effect, notes=("importance 98",))
+    spec = effect_summary_figure(effect)
     (panel,) = spec.panels
     assert legend(spec)[:3] == [*entries, "95 % interval"]
-    assert (panel.notes, panel.height) == (("importance 98",), HEIGHT)
+    assert (panel.notes, panel.height) == ((), HEIGHT)
     line = only(panel, Line, "average")
     middle = only(panel, Area, "heterogeneity")
     centre = np.interp(middle.x, line.x, line.y)

@@ -92,6 +92,31 @@ def test_outputs_share_what_their_quantities_share():
     assert [str(stack[0].title) for stack in surfaces.stacks] == ["low", "high"]
 
 
+def test_classes_that_are_numbers_are_named_as_in_the_quantity():
+    """A class 0 is "y = 0" in the legend of "P(y = …)"; a model 0 of the same quantity stays a model."""
+
+    def scores(X):
+        p = 1 / (1 + np.exp(-X["a"].to_numpy()))
+        return np.column_stack([1 - p, p])
+
+    both = sd.probability(scores, class_="all", classes=[0, 1])
+    effects = figure_of_outputs(sd.explain(both, X, "a", method="ale"))
+    assert [m.label for m in effects.main.marks if m.style.startswith("hue")][:2] == [
+        "y = 0",
+        "y = 1",
+    ]
+    assert effects.main.y.name == "effect on P(y = …)"
+    shares = figure_of_outputs(sd.variance_shares(both, X, effects=None))
+    assert str(shares.heading) == "What explains the variance of P(y = …)"
+    assert [str(stack[0].title) for stack in shares.stacks] == ["y = 0", "y = 1"]
+    one = sd.probability(scores, class_=0, classes=[0, 1])
+    models = figure_of_outputs(sd.explain([one, one], X, "a", method="ale"))
+    assert [m.label for m in models.main.marks if m.style.startswith("hue")][:2] == [
+        "model 0",
+        "model 1",
+    ]
+
+
 def test_moves_come_first():
     q = sd.prediction(product, name="demand")
     one = sd.what_if(q, X, {"a": 0.1})

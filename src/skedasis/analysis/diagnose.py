@@ -22,7 +22,7 @@ from skedasis.analysis.dependence import (
     nothing,
 )
 from skedasis.analysis.unsure import where_unsure
-from skedasis.analysis.verdicts import same_everywhere, verdicts
+from skedasis.analysis.verdicts import verdicts
 from skedasis.data.categories import apply_groups
 from skedasis.engine.explain import explain
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
@@ -33,7 +33,7 @@ from skedasis.methods.permutation_variants import LEAST_ROWS
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.quantities.uncertainty import DistributionLike, Entropy, entropy, nll
-from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.diagnosis import Diagnosis, same_everywhere
 from skedasis.results.importance import Importance
 
 LEAST_REPEATS = 3

@@ -10,7 +10,7 @@ import numpy as np
 from skedasis._numbers import fraction, listed
 from skedasis._types import Bools, Floats
 from skedasis.analysis.dependence import Dependence
-from skedasis.results.diagnosis import Verdict, VerdictKind
+from skedasis.results.diagnosis import LEAST_NATS, Verdict, VerdictKind, same_everywhere
 from skedasis.results.importance import Importance
 from skedasis.results.sentences import (
     EFFECT,
@@ -38,10 +38,6 @@ RELEVANT, LITTLE = 0.05, 0.01
 UNLINKED, MUCH = 0.2, 0.1
 """The same for entropies of features without a link to others. 0.1 nats, a likelihood ratio of 1.1 per row, is never
 small, and an interval around 0 that reaches so far is always wide."""
-
-
-LEAST_NATS = 1e-4
-"""Means below this are small in any case: a likelihood ratio of 1.0001 per row. Nats have no unit."""
 
 
 WIDE, WIDE_NATS = 0.2, 0.01
@@ -148,17 +144,6 @@ def evidence(
         )
         for k in range(d)
     ]
-
-
-def same_everywhere(entropy: Importance) -> bool:
-    """Return whether the entropy of the model is constant over the rows that are known."""
-    if (np.abs(entropy.values) > LEAST_NATS).any():
-        return False
-    rows = entropy.local
-    if rows is None:
-        return True
-    largest = max(np.ptp(rows.before), np.abs(rows.after - rows.before[:, None]).max(initial=0.0))
-    return bool(largest <= LEAST_NATS)
 
 
 def _measures(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import math
-import os
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from rich.text import Text
 
 import skedasis as sd
 from skedasis._escaping import cell_text, one_line, visible
-from skedasis._files import text_file
+from skedasis._files import check_writable, text_file
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
 
@@ -217,16 +216,7 @@ def check_out(
         known = ", ".join(endings)
         got, expected = repr(str(out)), f"a name that ends in {known}"
         raise DataError(option, got, expected, "Choose another name")
-    if out.is_dir():
-        got = f"the folder {str(out)!r}"
-        raise DataError(option, got, "a file", "Choose a file in this folder")
-    there = next((p for p in out.parents if p.exists()), Path())
-    if not there.is_dir():
-        got = f"{str(out)!r}, but {str(there)!r} is a file"
-        raise DataError(option, got, "a file in a folder", "Choose another folder")
-    if not os.access(there, os.W_OK):
-        got = f"{str(out)!r}, in a folder without write permission"
-        raise DataError(option, got, "a writable folder", "Choose another folder")
+    check_writable(out, option, f"result{endings[0]}")
     _check_not_input(out, inputs, option)
 
 

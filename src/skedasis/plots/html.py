@@ -366,7 +366,8 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 
 @numbers_of.register
 def _(found: VarianceShares) -> list[Markup]:
-    columns = {name: c for name, c in found.table().items() if name not in ("kind", "features")}
+    columns = found.table() | {"part": [part.title for part in found.parts]}
+    columns = {name: c for name, c in columns.items() if name not in ("kind", "features")}
     return [table("Parts of the variance", columns)]
 
 

@@ -283,7 +283,7 @@ def whole_percents(shares: Sequence[float]) -> list[str]:
     up = np.argsort(whole - exact, kind="stable")[: round(100 - whole.sum())]
     whole[up] += 1
     return [
-        percent(s) if w in (0, 100) else f"{w:.0f} %"
+        percent(s if w in (0, 100) else w / 100)
         for w, s in zip(whole.tolist(), shares, strict=True)
     ]
 

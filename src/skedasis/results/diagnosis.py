@@ -48,6 +48,20 @@ VerdictKind = Literal[
 ]
 """Kinds of verdicts. `skedasis.diagnose` documents which measures lead to which kind."""
 
+LEAST_NATS = 1e-4
+"""Means below this are small in any case: a likelihood ratio of 1.0001 per row. Nats have no unit."""
+
+
+def same_everywhere(entropy: Importance) -> bool:
+    """Return whether the entropy of the model is constant over the rows that are known."""
+    if (np.abs(entropy.values) > LEAST_NATS).any():
+        return False
+    rows = entropy.local
+    if rows is None:
+        return True
+    largest = max(np.ptp(rows.before), np.abs(rows.after - rows.before[:, None]).max(initial=0.0))
+    return bool(largest <= LEAST_NATS)
+
 
 @dataclass(frozen=True)
 class Verdict(Documented):
@@ -251,7 +265,9 @@ class Diagnosis(SavedResult):
         shared, misleading, undecided = (
             by_kind.get(kind, []) for kind in ("shared", "misleading", "undecided")
         )
-        sentences = [self.unsure or NOWHERE_UNSURE]
+        sentences = [self.unsure] if self.unsure else []
+        if not sentences and not same_everywhere(self.entropy):  # of which a note says so
+            sentences.append(NOWHERE_UNSURE)
         if shared:
             names = [v.feature for v in shared]
             together = [names[0], *self[names[0]].partners]

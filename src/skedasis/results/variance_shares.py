@@ -29,6 +29,9 @@ NAN = float("nan")
 MAIN, UNEXPLAINED = "main effects", "not explained"
 """Names of the first and of the last part."""
 
+GROUPS = "groups of rows for"
+"""The beginning of the text of a part of regions."""
+
 
 @dataclass(frozen=True)
 class VariancePart(RankLine):
@@ -58,8 +61,11 @@ class VariancePart(RankLine):
 
     @property
     def title(self) -> str:
-        """Return the part's text for people: with the labels of its features, or its name."""
-        return self.label or self.name
+        """Return the part's text for people, as figures have it: "each feature alone", "groups of rows for a"."""
+        if self.kind == "main":
+            return "each feature alone"
+        text = self.label or self.name
+        return text.replace("regions of", GROUPS, 1) if self.kind == "regions" else text
 
 
 @dataclass(frozen=True, eq=False)

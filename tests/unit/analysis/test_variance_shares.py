@@ -262,10 +262,10 @@ def test_the_result(found, data, tmp_path):
     assert list(frame["share"]) == [p.share for p in found.parts]
     assert isinstance(found.to_frame("polars"), pl.DataFrame)
     text = str(found)
-    assert "regions of a" in text
+    assert "groups of rows for a" in text
     assert "The curves shown (ALE) explain 17 % ± 6 %" in text
     assert "The full model: R² 0." in text
-    assert repr(found).startswith("<VarianceShares of prediction: main effects")
+    assert repr(found).startswith("<VarianceShares of prediction: each feature alone")
     with refused(sd.DataError, "nothing"):
         found["nothing"]
     with pytest.raises(AttributeError):

@@ -167,8 +167,7 @@ def outputs_figure(
     effects = {k: r for k, r in found.items() if isinstance(r, Effect)}
     if effects:
         shown = _most_important(effects, lambda e: e.importance)
-        names = [_name(label, noun) for label in shown]
-        quantity = _shared_quantity(shown, noun)
+        names, quantity = _names_and_quantity(shown, noun)
         figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity, scale)
         return _of_members(figure, len(shown), len(effects), noun)
     many = {k: r for k, r in found.items() if isinstance(r, Effects)}
@@ -176,7 +175,9 @@ def outputs_figure(
         shown = _most_important(
             many, lambda es: max((e.importance for e in es.values()), default=0.0)
         )
-        names = [_name(label, noun) for label in shown]
+        names, quantity = _names_and_quantity(
+            {k: next(iter(es.values())) for k, es in shown.items()}, noun
+        )
         figure = overlays(
             [*shown.values()],
             names,
@@ -186,16 +187,14 @@ def outputs_figure(
             columns=columns,
             page=page,
             scale=scale,
-            quantity=_shared_quantity(
-                {k: next(iter(es.values())) for k, es in shown.items()}, noun
-            ),
+            quantity=quantity,
         )
         return _of_members(figure, len(shown), len(many), noun)
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
     shared = {"top": top, "confidence_level": confidence_level, "scale": scale}
     apart = len({member.rules for member in found.values() if isinstance(member, Regions)}) > 1
     figures = {
-        str(label): _figures_of(_name(label, noun), member, of_output, shared, limits, apart=apart)
+        str(label): _figures_of(label, noun, member, of_output, shared, limits, apart=apart)
         for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
     }
     title = _shared_title({label: own[0][1] for label, own in figures.items()}, noun)
@@ -210,17 +209,23 @@ def outputs_figure(
     return side_by_side(each, title, noun, len(found), columns=columns, page=page)
 
 
-def _name(label: OutputLabel, noun: str) -> str:
-    """Return the name of an output or a model; one without a letter says of what it is the number: "model 0"."""
+def _name(label: OutputLabel, noun: str, quantity: str) -> str:
+    """Return the name of an output or a model; one without a letter says what it is: "y = 0", "output 0", "model 0"."""
     text = str(label)
-    return text if any(map(str.isalpha, text)) else f"{noun} {text}"
+    if any(map(str.isalpha, text)):
+        return text
+    of_class = re.search(rf"[^(]+ = {re.escape(text)}(?=\))", quantity)
+    return of_class[0] if of_class and noun == "output" else f"{noun} {text}"
 
 
 def _shared_title(figures: Mapping[str, FigureSpec], noun: str) -> Title:
     """Return the title of the figures of several outputs, with what the names of their quantities share."""
     titles = {label: figure.heading or figure.main.title for label, figure in figures.items()}
-    quantities = {label: title.quantity for label, title in titles.items()}
-    return replace(next(iter(titles.values())), quantity=_common(quantities, noun))
+    first = next(iter(titles.values()))
+    if not first.quantity:  # its subject names the quantity, as "variance of P(y = 0)"
+        subject = _common({label: title.subject for label, title in titles.items()}, noun)
+        return replace(first, subject=subject)
+    return replace(first, quantity=_common({k: t.quantity for k, t in titles.items()}, noun))
 
 
 def _surfaces_of(found: ResultsByLabel[OutputResult], top: int | None) -> list[Surface]:
@@ -250,8 +255,10 @@ def _of_members(figure: FigureSpec, shown: int, total: int, noun: str) -> Figure
     return replace(figure, notes=(*figure.notes, *left))
 
 
-def _shared_quantity(effects: Mapping[OutputLabel, Effect], noun: str) -> str:
-    return common_quantity({str(k): e.about.quantity for k, e in effects.items()}, noun)
+def _names_and_quantity(effects: Mapping[OutputLabel, Effect], noun: str) -> tuple[list[str], str]:
+    """Return the names of overlaid outputs or models, and what they share."""
+    names = [_name(label, noun, e.about.quantity) for label, e in effects.items()]
+    return names, common_quantity({str(k): e.about.quantity for k, e in effects.items()}, noun)
 
 
 def common_quantity(quantities: Mapping[str, str], noun: str = "output") -> str:
@@ -262,7 +269,10 @@ def common_quantity(quantities: Mapping[str, str], noun: str = "output") -> str:
 
 def _common(quantities: Mapping[str, str], noun: str) -> str:
     """Return the text that the quantities of all outputs share, with "…" in place of the label."""
-    names: set[str] = set()
+    names = set(quantities.values())
+    if len(names) == 1:
+        return names.pop()
+    names.clear()
     for key, quantity in quantities.items():
         label = key if noun == "output" else ""  # a quantity has no name of a model
         before, found, after = quantity.rpartition(label or quantity)
@@ -271,7 +281,8 @@ def _common(quantities: Mapping[str, str], noun: str) -> str:
 
 
 def _figures_of(
-    label: str,
+    key: OutputLabel,
+    noun: str,
     member: OutputResult,
     of_output: OfOutput,
     shared: Mapping[str, object],
@@ -282,16 +293,15 @@ def _figures_of(
     """Return the figures of one output, each with its title."""
     if isinstance(member, Surface | MultiModelSurface):
         options = SurfacePlotOptions(density=False)
-        return [(label, surface_figure(_one_surface(member), options, limits=limits))]
-    if isinstance(member, Surfaces):
-        figure = surfaces_figure(
-            member, cast("int | None", shared["top"]), page=None, limits=limits
-        )
-        titles = figure.stack_titles
+        figure = surface_figure(_one_surface(member), options, limits=limits)
+    elif isinstance(member, Surfaces):
+        top = cast("int | None", shared["top"])
+        figure = surfaces_figure(member, top, page=None, limits=limits)
     else:
         figure = of_output(member, shared)
-        titles = [str(stack[0].title) for stack in figure.stacks]
+    label = _name(key, noun, str(figure.heading or figure.main.title))
     if isinstance(member, Surfaces | MultiModelEffects):
+        titles = figure.stack_titles or [str(stack[0].title) for stack in figure.stacks]
         return [
             (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
             for stack, title, alt in zip(figure.stacks, titles, figure.stack_alts, strict=True)

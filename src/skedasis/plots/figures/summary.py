@@ -48,12 +48,10 @@ MOST_REGIONS, MOST_LEVELS = 4, 8
 """Most regions, and most levels of a nominal feature."""
 
 
-def regions_summary_figure(
-    regions: Regions, *, notes: Sequence[str] = (), scale: CurveScale = "difference"
-) -> FigureSpec:
+def regions_summary_figure(regions: Regions, *, scale: CurveScale = "difference") -> FigureSpec:
     """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey."""
     if len(regions) == 1:
-        return effect_summary_figure(regions.whole, notes=notes, scale=scale)
+        return effect_summary_figure(regions.whole, scale=scale)
     shares = regions.shares
     heaviest = np.sort(np.argsort(-shares, kind="stable")[:MOST_REGIONS]).tolist()
     rules = distinct_names([with_minus(clean(regions.rules[i])) for i in heaviest], LONGEST)
@@ -64,8 +62,7 @@ def regions_summary_figure(
     found = region_curves(regions, heaviest, labels, view, MOST_LEVELS)
     hidden = len(regions) - len(heaviest)
     more = (f"and {counted(hidden, 'more group')} of rows",) if hidden else ()
-    notes = (*notes, *more)
-    panel = _quiet(panel_of_all(regions, found, view.confidence_level, height=HEIGHT, notes=notes))
+    panel = _quiet(panel_of_all(regions, found, view.confidence_level, height=HEIGHT, notes=more))
     title = panel.title
     said = f"{title}. {sentence(summary_text(regions))}"
     alt = [
@@ -81,9 +78,7 @@ def regions_summary_figure(
     return FigureSpec(((panel,),), str(title), " ".join(alt), order=(*labels, ALL_ROWS))
 
 
-def effect_summary_figure(
-    effect: Effect, *, notes: Sequence[str] = (), scale: CurveScale = "difference"
-) -> FigureSpec:
+def effect_summary_figure(effect: Effect, *, scale: CurveScale = "difference") -> FigureSpec:
     """Return the average effect of a feature in one small panel, with its interval and its heterogeneity."""
     options = EffectPlotOptions(ice=None, most_levels=MOST_LEVELS, scale=scale)
     main = _quiet(effect_panels(effect, options)[0])
@@ -99,7 +94,7 @@ def effect_summary_figure(
         main,
         marks=marks,
         height=HEIGHT,
-        notes=(*notes, *_unshown(levels), *effect_parts.off_scale(main.y, intervals)),
+        notes=(*_unshown(levels), *effect_parts.off_scale(main.y, intervals)),
         above=(),
         tooltips=tuple(replace(t, below=0) for t in tips),
     )
@@ -113,7 +108,6 @@ def models_summary_figure(
     effects: Sequence[Effect],
     labels: Sequence[str],
     *,
-    notes: Sequence[str] = (),
     scale: CurveScale = "difference",
 ) -> FigureSpec:
     """Return the average effects of a feature for several models in one small panel."""
@@ -125,7 +119,7 @@ def models_summary_figure(
     )
     unshown = _unshown(ShownLevels.of_effect(effects[0], MOST_LEVELS))
     title = effect_title(*effects, among=counted(len(effects), "model"))
-    panel = replace(_quiet(made), height=HEIGHT, title=title, notes=(*notes, *unshown))
+    panel = replace(_quiet(made), height=HEIGHT, title=title, notes=unshown)
     return FigureSpec(((panel,),), str(title), overlay_alt_text(panel, curves), order=names)
 
 

@@ -24,6 +24,7 @@ from skedasis.plots.marks import (
 )
 from skedasis.plots.scales import PlotAxis, shorten
 from skedasis.results.variance_shares import (
+    GROUPS,
     VariancePart,
     VarianceShares,
     curves_text,
@@ -119,11 +120,12 @@ def _style(part: VariancePart, variance_shares: VarianceShares) -> str:
 
 
 def _name(part: VariancePart, most: int = LONG) -> str:
-    """Return what a part consists of."""
-    if part.kind == "main":
-        return "each feature alone"
-    groups = "groups of rows for" if most == LONG else "groups:"
-    return shorten(part.title.replace("regions of", groups, 1), max(most, len(groups) + 6))
+    """Return what a part consists of, in at most so many characters."""
+    groups = GROUPS if most == LONG else "groups:"
+    room = max(most, len(groups) + 6)
+    return (
+        part.title if part.kind == "main" else shorten(part.title.replace(GROUPS, groups, 1), room)
+    )
 
 
 def _label(part: VariancePart) -> str:
