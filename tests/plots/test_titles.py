@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis.data.features import Feature
@@ -15,7 +16,7 @@ from skedasis.plots.figures.regions import recurrence_figure, regions_overview_f
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.kinds import figure_of_outputs
-from skedasis.plots.marks import Title
+from skedasis.plots.marks import Line, Title
 from tests.made_regions import made_regions, sides
 
 RNG = np.random.default_rng(0)
@@ -95,13 +96,10 @@ def test_outputs_share_what_their_quantities_share():
 def test_classes_that_are_numbers_are_named_as_in_the_quantity():
     """A class 0 is "y = 0" in the legend of "P(y = …)"; a model 0 of the same quantity stays a model."""
 
-    def scores(X):
-        p = 1 / (1 + np.exp(-X["a"].to_numpy()))
-        return np.column_stack([1 - p, p])
-
-    both = sd.probability(scores, class_="all", classes=[0, 1])
+    model = LogisticRegression().fit(X, (X["a"] > 0).astype(int))
+    both = sd.probability(model, class_="all")
     effects = figure_of_outputs(sd.explain(both, X, "a", method="ale"))
-    assert [m.label for m in effects.main.marks if m.style.startswith("hue")][:2] == [
+    assert [m.label for m in effects.main.marks if isinstance(m, Line)] == [
         "y = 0",
         "y = 1",
     ]
@@ -109,9 +107,9 @@ def test_classes_that_are_numbers_are_named_as_in_the_quantity():
     shares = figure_of_outputs(sd.variance_shares(both, X, effects=None))
     assert str(shares.heading) == "What explains the variance of P(y = …)"
     assert [str(stack[0].title) for stack in shares.stacks] == ["y = 0", "y = 1"]
-    one = sd.probability(scores, class_=0, classes=[0, 1])
+    one = sd.probability(model, class_=0)
     models = figure_of_outputs(sd.explain([one, one], X, "a", method="ale"))
-    assert [m.label for m in models.main.marks if m.style.startswith("hue")][:2] == [
+    assert [m.label for m in models.main.marks if isinstance(m, Line)] == [
         "model 0",
         "model 1",
     ]
