@@ -51,6 +51,7 @@ from skedasis.report.interactions import MODEL_ROWS
 from skedasis.report.passes import predictions_call
 from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of, model_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
+from skedasis.results.sentences import CUTS, tell
 
 SHORT = 3.0
 """Seconds of a model's time, estimated from an upper bound of its rows, up to which they are not counted."""
@@ -268,28 +269,21 @@ class Budget:
 def _sentences(whole: Budget, found: Budget, features: int) -> list[str]:
     """Return what was left out and why, in sentences."""
     cuts, (first, *_) = found.cuts, found.demands
-    kept = f"To keep to {found.max_model_rows or 0:,} model rows (max_model_rows)"
-    needs = f"up to {rounded(whole.rows)} model rows"
+    case, limit, rows = "model rows", f"{found.max_model_rows or 0:,}", whole.rows
     if found.max_seconds is not None:
-        kept = f"To finish within {found.max_seconds:g} seconds (max_seconds)"
-        needs = f"up to {rounded(whole.model_rows)} model rows, about {in_words(whole.seconds)} of the model's time"
-    pairs, pdp, scored, rows = cuts.surfaces, cuts.pdp_features, cuts.score_rows, cuts.rows
-    of_pairs = f"only the strongest {pairs} are drawn" if pairs else "none is drawn"
-    of_pdp = f"are computed only of the {pdp} most important of {features} features"
-    of_scores = f"computed from {scored:,} rows" if scored else "left out"
-    fewer = scored is not None and scored < (rows or first.rows)
-    cases = (
-        (not cuts.uncertainty, "The predictive uncertainty is left out."),
-        (pairs is not None, f"Of the pairs of features {of_pairs}."),
-        (pdp is not None, f"PDP and ICE {of_pdp if pdp else 'are left out'}."),
-        (fewer, f"The heterogeneity scores are {of_scores}."),
-        (
-            rows is not None,
-            f"All numbers are computed from a random sample of {rows or 0:,} of {first.rows:,} rows.",
-        ),
-    )
-    why = f"{kept}, this page leaves out what is least needed: the whole page needs {needs}."
-    return [why, *(text for is_cut, text in cases if is_cut)]
+        case, limit, rows = "seconds", f"{found.max_seconds:g}", whole.model_rows
+    why = tell(CUTS[case], limit=limit, rows=rounded(rows), time=in_words(whole.seconds))
+    scored = cuts.score_rows
+    kept = {
+        "uncertainty": None if cuts.uncertainty else 0,
+        "pairs": cuts.surfaces,
+        "PDP": cuts.pdp_features,
+        "scores": None if scored is None or scored >= (cuts.rows or first.rows) else scored,
+        "rows": cuts.rows,
+    }
+    facts = {"features": features, "all": first.rows}
+    cases = {part if n else f"no {part}": n for part, n in kept.items() if n is not None}
+    return [why, *(tell(CUTS[case], n=n, **facts) for case, n in cases.items())]
 
 
 # ---------------------------------------------------------------------------------------- counts

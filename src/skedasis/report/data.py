@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,44 +47,38 @@ PER_FEATURE, LEAST_SIZE, MOST_SIZE = 10_000, 140_000, 950_000
 # --- how much is written --------------------------------------------------------------------------
 
 
+FeaturePart = Literal["bins", "PDPs", "curves in regions", "messages of checks", "curves"]
+"""What may be left out of each feature."""
+
+
 @dataclass(frozen=True)
 class Detail:
-    """How much of each feature is written."""
+    """How much of each feature is written: most points of a curve, and how many of the parts are left out."""
 
     points: int | None = None
-    bins: bool = True
-    pdp: bool = True
-    regional: bool = True
-    checks: bool = True
-    curves: bool = True
+    fewer: int = 0
+
+    def has(self, part: FeaturePart) -> bool:
+        """Return whether a part is written."""
+        return part not in self._without
+
+    @property
+    def _without(self) -> tuple[str, ...]:
+        return get_args(FeaturePart)[: self.fewer]
 
     @property
     def left_out(self) -> list[str]:
         """Return what is left out, in words."""
-        parts = {
-            "bins": self.bins,
-            "PDPs": self.pdp,
-            "curves in regions": self.regional,
-            "messages of checks": self.checks,
-            "curves": self.curves,
-        }
-        said = [name for name, there in parts.items() if not there]
-        if self.points is not None and self.curves:
-            said.insert(0, f"points of curves beyond {self.points}")
-        return said
+        few = self.points is not None and self.has("curves")
+        return [*[f"points of curves beyond {self.points}"] * few, *self._without]
 
 
 FULL = Detail()
 
 
-DETAILS = (
-    Detail(points=100),
-    Detail(points=60, bins=False),
-    Detail(points=60, bins=False, pdp=False),
-    Detail(points=30, bins=False, pdp=False),
-    Detail(points=30, bins=False, pdp=False, regional=False, checks=False),
-    Detail(points=16, bins=False, pdp=False, regional=False, checks=False),
-    Detail(points=2, bins=False, pdp=False, regional=False, checks=False, curves=False),
+DETAILS = tuple(
+    Detail(points, fewer)
+    for points, fewer in ((100, 0), (60, 1), (60, 2), (30, 2), (30, 4), (16, 4), (2, 5))
 )
 """What a page embeds: the first that is small enough, else the last."""
 
@@ -285,16 +279,16 @@ class _Content:
                 "value": _if_known(point, lambda p: p.value),
                 "error": _if_known(point, lambda p: p.std_error),
             },
-            "curve": self.curve(effect, spread=True, band=True) if detail.curves else None,
-            "bins": self.bins(effect) if detail.bins else None,
+            "curve": self.curve(effect, spread=True, band=True) if detail.has("curves") else None,
+            "bins": self.bins(effect) if detail.has("bins") else None,
             "pdp": self.curve(one.pdp[name], spread=True)
-            if detail.pdp and name in one.pdp
+            if detail.has("PDPs") and name in one.pdp
             else None,
             "regions": [] if regions is None or len(regions) < 2 else self.regions(regions),
             "checks": [
                 {
                     **content_of(check, "code", "severity"),
-                    "message": check.message if detail.checks else None,
+                    "message": check.message if detail.has("messages of checks") else None,
                     "rows": check.rows,
                     "where": _where(check.where, effect),
                 }
@@ -368,7 +362,7 @@ class _Content:
                 "importance": found[k].importance,
                 "heterogeneity_score": found.scores.regions[k],
                 "heterogeneity_score_error": found.scores.regions_error[k],
-                "curve": self.curve(found[k]) if self.detail.regional else None,
+                "curve": self.curve(found[k]) if self.detail.has("curves in regions") else None,
             }
             for k, leaf in enumerate(found.leaves)
         ]
@@ -379,7 +373,7 @@ class _Content:
             **content_of(found, "text", "value"),
             "rule": found.rule if found.region >= 0 else None,
             **content_of(found, "regional", "deviation"),
-            "ice": found.ice if self.detail.pdp else None,
+            "ice": found.ice if self.detail.has("PDPs") else None,
         }
 
 

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from markupsafe import Markup
 
-from skedasis._numbers import counted, number_or_zero
+from skedasis._numbers import number_or_zero
 from skedasis._progress import Progress
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
@@ -24,6 +24,7 @@ from skedasis.report.tables import effect_tables
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
 from skedasis.results.checks.check import CODES, Check
+from skedasis.results.sentences import IN_MODEL, SHORTENED, tell
 
 FIRST = 10
 """Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
@@ -53,7 +54,6 @@ _LEFT_OUT = {
     PageDetail.WORDS: "figures and tables",
     PageDetail.CURVE: "slopes, other methods, curves of single rows and tables",
     PageDetail.FIGURES: "other methods, curves of single rows and tables",
-    PageDetail.ALL: "",
 }
 
 
@@ -123,15 +123,14 @@ def _bytes(text: Markup) -> int:
 
 def size_remarks(details: Sequence[PageDetail], budget: int) -> list[str]:
     """Return what was left out to keep the page small; empty if nothing was."""
-    parts: list[str] = []
-    for detail in (PageDetail.FIGURES, PageDetail.CURVE, PageDetail.WORDS):
-        features = sum(d == detail for d in details)
-        if features:
-            parts.append(f"{_LEFT_OUT[detail]} of {counted(features, 'feature')}")
-    if not parts:
-        return []
-    said = f"To keep this page below {budget / 1e6:.2g} MB, it leaves out {'; '.join(parts)}."
-    return [f"{said} The code in their sections shows them."]
+    kinds = (PageDetail.FIGURES, PageDetail.CURVE, PageDetail.WORDS)
+    parts = [
+        tell(SHORTENED["part"], what=_LEFT_OUT[kind], n=details.count(kind))
+        for kind in kinds
+        if kind in details
+    ]
+    facts = {"size": f"{budget / 1e6:.2g}", "parts": "; ".join(parts)}
+    return [tell(SHORTENED["page"], **facts)] if parts else []
 
 
 # ------------------------------------------------------------------------------- one feature's section
@@ -178,21 +177,17 @@ def _together(one: Together, feature: str, ident: str) -> Context:
     """Return a feature's curves in several models, and its numbers in each."""
     lines: list[tuple[str, str, str]] = []
     for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
-        effect = section.rhale[feature]
-        score = effect.heterogeneity_score
-        said = f"Importance {number_or_zero(effect.importance, effect_size(effect))}"
-        if math.isfinite(score):
-            said += f", heterogeneity score {number_or_zero(score, effect_size(effect))}"
-        regions = section.regions.get(feature)
-        if regions is not None and len(regions) > 1:
-            said += f"; {counted(len(regions), 'region')}"
-        sentence = report_text.effect_sentence(effect)
-        lines.append((f"hue{k}", name, f"{said}. {sentence}"))
-    return {
-        "shown": one.shown,
-        "figure": models_figure(one, feature, ident),
-        "lines": lines,
-    }
+        effect, regions = section.rhale[feature], section.regions.get(feature, ())
+        score, size = effect.heterogeneity_score, effect_size(effect)
+        said = tell(
+            IN_MODEL,
+            importance=number_or_zero(effect.importance, size),
+            score=number_or_zero(score, size) if math.isfinite(score) else "",
+            groups=len(regions) if len(regions) > 1 else None,
+            said=report_text.effect_sentence(effect),
+        )
+        lines.append((f"hue{k}", name, said))
+    return {"shown": one.shown, "figure": models_figure(one, feature, ident), "lines": lines}
 
 
 def _of_model(
@@ -214,7 +209,6 @@ def _of_model(
     elif detail > PageDetail.CURVE:
         figures = report_figures.main_figures(section, feature, ident)
     whole = detail == PageDetail.ALL
-    left_out = _LEFT_OUT[detail]
     return {
         "shown": shown,
         "model": section.name,
@@ -231,7 +225,7 @@ def _of_model(
         "parts": "levels" if isinstance(rhale.axis, LevelAxis) else "bins",
         "tables": effect_tables(rhale) if whole and len(rhale.points) > 1 else [],
         "code": program(section.code, [(kind, feature) for kind in CODE_KINDS]),
-        "left_out": f"Left out to keep the page small: {left_out}." if left_out else "",
+        "left_out": "" if whole else tell(SHORTENED["feature"], what=_LEFT_OUT[detail]),
     }
 
 

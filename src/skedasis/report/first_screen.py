@@ -157,21 +157,13 @@ def _affected(section: ModelSection, anchors: Mapping[str, str]) -> list[Context
     for feature in most_important(section, len(section.rhale)):
         regions = regions_that_matter(section, feature)
         if regions is not None:
-            lines = zip(regions.leaves, regions.shares.tolist(), regions.effects, strict=True)
-            found.append(
-                {
-                    "name": feature_title(feature),
-                    "anchor": anchors[feature],
-                    "lines": [
-                        (
-                            with_minus(leaf.rule),
-                            f"{leaf.count:,} ({percent(share)})",
-                            curve_words(effect),
-                        )
-                        for leaf, share, effect in lines
-                    ],
-                }
-            )
+            of = zip(regions.leaves, regions.shares.tolist(), regions.effects, strict=True)
+            lines = [
+                (with_minus(n.rule), f"{n.count:,} ({percent(share)})", curve_words(effect))
+                for n, share, effect in of
+            ]
+            title, anchor = feature_title(feature), anchors[feature]
+            found.append({"name": title, "anchor": anchor, "lines": lines})
     return found[:AFFECTED]
 
 

@@ -135,32 +135,21 @@ def given_rows(
     places = places_of(dataset, positions)
     standing: list[dict[str, RowOnCurve]] = [{} for _ in positions]
     for name, effect in effects.items():
-        where = _regions_of(regions.get(name), dataset, places, region)
-        x = coordinates_at_rows(effect, dataset)[places]
-        ice_x = np.full(len(places), np.nan)
+        of = regions.get(name)
+        where = _regions_of(of, dataset, places, region)
+        at = coordinates_at_rows(effect, dataset)[places]
+        texts, on_curve = _value_texts(effect, at, dataset, places), _values_at(effect, at).tolist()
+        x, mean, ice_x = at.tolist(), mean_over_data(effect), [math.nan] * len(places)
         if name in pdp:
-            ice_x = coordinates_at_rows(pdp[name], dataset)[places]
-        texts = _value_texts(effect, x, dataset, places)
-        on_curve, mean = _values_at(effect, x), mean_over_data(effect)
+            ice_x = coordinates_at_rows(pdp[name], dataset)[places].tolist()
         for i, own in enumerate(standing):
-            number, of = where[i], regions.get(name)
+            number, ice = where[i], curves[name][i] if name in curves else np.zeros(0)
             regional, rule, regional_mean = math.nan, "", 0.0
             if of is not None and number >= 0:
-                part = of.effects[number]
-                regional_mean = mean_over_data(part)
-                rule, regional = of.rules[number], float(_regional_at(part, effect, x[i]))
-            own[name] = RowOnCurve(
-                texts[i],
-                float(x[i]),
-                float(on_curve[i]),
-                number,
-                rule,
-                regional,
-                float(ice_x[i]),
-                curves[name][i] if name in curves else np.zeros(0),
-                mean,
-                regional_mean,
-            )
+                part, rule = of.effects[number], of.rules[number]
+                regional, regional_mean = _regional_at(part, effect, x[i]), mean_over_data(part)
+            there = on_curve[i], number, rule, regional
+            own[name] = RowOnCurve(texts[i], x[i], *there, ice_x[i], ice, mean, regional_mean)
     labels = [None] * len(places) if dataset.y is None else np.asarray(dataset.y)[places].tolist()
     return tuple(
         GivenRow(p, f"row {p}", float(values[place]), _label(label), on)

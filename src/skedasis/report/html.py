@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import chain
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -311,33 +312,35 @@ BAR_WIDTH = 96
 
 def ranking(section: ModelSection, anchors: Mapping[str, str]) -> Context:
     """Return a model's ranking: numbers with bars and intervals, and counts of bins, rows and warnings."""
-    places = {p.feature: p for p in section.importance_points}
-    ranks = section.rhale.ranking()
-    values = [v for r in ranks for v in (r.importance, r.heterogeneity_score)]
-    ends = [e for p in places.values() for e in (p.importance_ends, p.heterogeneity_score_ends)]
-    values += [v for pair in ends if pair is not None for v in pair]
-    top = max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
+    points, counts = section.importance_points, _counts(section)
+    ends = [(*(p.importance_ends or ()), *(p.heterogeneity_score_ends or ())) for p in points]
+    top = _largest(chain(*((p.importance, p.heterogeneity_score) for p in points), *ends))
     level = percent(report_text.LEVEL)
-    intervals = f", with {level} intervals" if places else ""
-    counts = _counts(section)
-    lines: list[Context] = []
-    for r in ranks:
-        place = places.get(r.feature)
-        score_ends = place and place.heterogeneity_score_ends
-        lines.append(
-            {
-                "name": feature_title(r.feature),
-                "anchor": anchors[r.feature],
-                "importance": _cell(r.importance, place and place.importance_ends, top),
-                "heterogeneity_score": _cell(r.heterogeneity_score, score_ends, top),
-                "counts": [count(r.feature) for count in counts.values()],
-            }
-        )
     return {
-        "caption": f"Importance and heterogeneity score in units of {section.axis}{intervals}.",
+        "caption": f"Importance and heterogeneity score in units of {section.axis}, with {level} intervals.",
         "heads": ["Feature", "Importance", "Heterogeneity score", *counts],
-        "lines": lines,
+        "lines": [
+            {
+                "name": feature_title(p.feature),
+                "anchor": anchors[p.feature],
+                "importance": _cell(p.importance, p.importance_ends, top),
+                "heterogeneity_score": _cell(
+                    p.heterogeneity_score, p.heterogeneity_score_ends, top
+                ),
+                "counts": [_count(head, cells, p.feature) for head, cells in counts.items()],
+            }
+            for p in points
+        ],
     }
+
+
+WARNINGS = "Warnings"
+"""Head of the column with the numbers of warnings, which are marked."""
+
+
+def _largest(values: Iterable[float]) -> float:
+    """Return the largest of the values that are known, which has the longest bar; 1 if none is above zero."""
+    return max(filter(math.isfinite, values), default=0.0) or 1.0
 
 
 def _cell(value: float, ends: tuple[float, float] | None, top: float) -> Context:
@@ -357,37 +360,31 @@ def _cell(value: float, ends: tuple[float, float] | None, top: float) -> Context
     }
 
 
-def _counts(section: ModelSection) -> dict[str, Callable[[str], Context]]:
-    """Return what a ranking tells besides, by the head of the column: by what rows differ, regions, warnings."""
-
-    def count(value: float, text: str, *, warn: bool = False) -> Context:
-        known = math.isfinite(value)
-        return {"value": value if known else "", "text": text if known else "", "warn": warn}
-
-    def differs(feature: str) -> Context:
-        whom = section.rhale[feature].depends_on
-        if whom is None:
-            return count(math.nan, "")
-        return count(whom.share, depends_on_cell(whom, feature_named(whom.name, NAME_LENGTH)))
-
-    def explained(feature: str) -> Context:
-        found = section.regions.get(feature)
-        if found is None or len(found) < 2:
-            return count(math.nan, "")
-        share = found.heterogeneity_explained
-        return count(share, share_text(share, found.heterogeneity_explained_error))
-
-    def warned(feature: str) -> Context:
-        checks = section.checks.get(feature)
-        warnings = 0 if checks is None else len(checks.warnings)
-        return count(warnings, f"{warnings}", warn=warnings > 0)
-
-    known = {
-        "Differs by": (differs, any(e.depends_on is not None for e in section.rhale.values())),
-        "The rule explains": (explained, bool(section.regions)),
-        "Warnings": (warned, bool(section.checks)),
+def _counts(section: ModelSection) -> dict[str, dict[str, tuple[float, str]]]:
+    """Return what a ranking tells besides, as numbers and texts by the head of the column and the feature."""
+    whom = {f: e.depends_on for f, e in section.rhale.items() if e.depends_on is not None}
+    regions = {f: r for f, r in section.regions.items() if len(r) > 1}
+    explained = {
+        f: (r.heterogeneity_explained, r.heterogeneity_explained_error) for f, r in regions.items()
     }
-    return {head: cell for head, (cell, there) in known.items() if there}
+    warned = {f: len(checks.warnings) for f, checks in section.checks.items()}
+    columns: dict[str, dict[str, tuple[float, str]]] = {
+        "Differs by": {
+            f: (on.share, depends_on_cell(on, feature_named(on.name, NAME_LENGTH)))
+            for f, on in whom.items()
+        },
+        "The rule explains": {f: (v, share_text(v, error)) for f, (v, error) in explained.items()},
+        WARNINGS: {f: (n, f"{n}") for f, n in warned.items()},
+    }
+    return {head: cells for head, cells in columns.items() if cells}
+
+
+def _count(head: str, cells: Mapping[str, tuple[float, str]], feature: str) -> Context:
+    """Return a cell of one of these columns, empty if the number is not known."""
+    value, text = cells.get(feature, (math.nan, ""))
+    if not math.isfinite(value):
+        return {"value": "", "text": "", "warn": False}
+    return {"value": value, "text": text, "warn": head == WARNINGS and value > 0}
 
 
 def comparison(together: Together, features: Sequence[str], anchors: Mapping[str, str]) -> Context:
@@ -397,8 +394,7 @@ def comparison(together: Together, features: Sequence[str], anchors: Mapping[str
         f: [v for s in sections for v in (s.rhale[f].importance, s.rhale[f].heterogeneity_score)]
         for f in features
     }
-    every = [v for some in numbers.values() for v in some if math.isfinite(v)]
-    top = max(every, default=0.0) or 1.0
+    top = _largest(chain.from_iterable(numbers.values()))
     return {
         "shown": together.shown,
         "caption": f"Importance and heterogeneity score of each feature, in units of {sections[0].axis}.",

@@ -366,6 +366,12 @@ CAUTION: Mapping[str, str] = {
 }
 
 
+IN_MODEL = (
+    "Importance {importance}[, heterogeneity score {score}][; {groups:#group} of rows]. {said}"
+)
+"""A feature in one of several models."""
+
+
 CURVES_BY = "{by}: {divided:the curves of its groups of rows are above|sd.regions(…)}"
 
 
@@ -398,6 +404,37 @@ CAPTION: Mapping[str, str] = {
     ),
     "calibration": "Calibration: the observed proportion of “{name}” against its predicted probability.",
 }
+
+
+# --- what a page leaves out -----------------------------------------------------------------------
+
+CUTS: Mapping[str, str] = {
+    "seconds": (
+        "To finish within {limit} seconds (max_seconds), this page leaves out what is least needed: the whole page "
+        "needs up to {rows} model rows, about {time} of the model's time."
+    ),
+    "model rows": (
+        "To keep to {limit} model rows (max_model_rows), this page leaves out what is least needed: the whole "
+        "page needs up to {rows} model rows."
+    ),
+    "no uncertainty": "The predictive uncertainty is left out.",
+    "pairs": "Of the pairs of features only the strongest {n} are drawn.",
+    "no pairs": "Of the pairs of features none is drawn.",
+    "PDP": "PDP and ICE are computed only of the {n} most important of {features} features.",
+    "no PDP": "PDP and ICE are left out.",
+    "scores": "The heterogeneity scores are computed from {n:#row}.",
+    "no scores": "The heterogeneity scores are left out.",
+    "rows": "All numbers are computed from a random sample of {n:number} of {all:#row}.",
+}
+"""What is left out to keep to a limit of time or of model rows."""
+
+
+SHORTENED: Mapping[str, str] = {
+    "page": "To keep this page below {size} MB, it leaves out {parts}. The code in their sections shows them.",
+    "part": "{what} of {n:#feature}",
+    "feature": "Left out to keep the page small: {what}.",
+}
+"""What is left out to keep a page small."""
 
 
 # --- diagnosis ------------------------------------------------------------------------------------
