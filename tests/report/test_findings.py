@@ -104,13 +104,13 @@ def test_a_feature_with_two_values():
     said = texts_of(lambda X: X[:, 0] * np.where(X[:, 1] > 0.2, 100.0, 10.0), X)[0]
     assert re.fullmatch(
         r"x0: 1 instead of 0 raises the prediction by 100 where x1 > 0\.\d+ \(\d+ % of rows\), "
-        r"by 1[012] elsewhere\.",
+        r"by 1[012] for the other rows\.",
         said,
     ), said
     said = texts_of(lambda X: (X[:, 0] - 0.5) * np.where(X[:, 1] > 0.2, 400.0, -300.0), X)
     said = next(t for t in said if t.startswith("x0"))
     assert "raises the prediction by 400 where x1 > 0." in said
-    assert re.search(r", and lowers it by (290|300) elsewhere\.$", said), said
+    assert re.search(r", and lowers it by (290|300) for the other rows\.$", said), said
     assert texts_of(lambda X: 7 * X[:, 0] + X[:, 2], X)[0] == (
         "x0: 1 instead of 0 raises the prediction by 7.0."
     )
@@ -123,7 +123,7 @@ def test_opposite_directions_are_a_finding_although_the_average_is_flat():
     assert said[0].kind == "feature"
     assert set(said[0].features) == {"x0", "x1"}
     assert re.search(
-        r"(rises|falls) by (20|1\d) from −1 to 1.* and (rises|falls) by (20|1\d) elsewhere\.$",
+        r"(rises|falls) by (20|1\d) from −1 to 1.* and (rises|falls) by (20|1\d) for the other rows\.$",
         said[0].text,
     )
     assert "rises" in said[0].text
@@ -165,7 +165,7 @@ def test_a_split_that_is_not_stable_is_no_finding():
     _, text = said(unstable(regions, number))
     assert re.fullmatch(
         r"x0: 1 instead of 0 raises the prediction by 50 or 150 where x1 > [−0.\d]+ "
-        r"\(\d+ % of rows\), and lowers it by 10 elsewhere\.",
+        r"\(\d+ % of rows\), and lowers it by 10 for the other rows\.",
         text,
     ), text
     none, text = said(unstable(regions, 0))
@@ -188,7 +188,7 @@ def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_name
     said = texts_of(nearly_two, X)[0]
     assert re.fullmatch(
         r"x0: the prediction rises by (99|100) from 0 to 1 where x1 > [−0.\d]+ \(\d+ % of rows\), "
-        r"by 1\d elsewhere\.",
+        r"by 1\d for the other rows\.",
         said,
     ), said
 
@@ -198,7 +198,7 @@ def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_name
         return X[:, 0] * np.array([-40.0, 0.0, 40.0])[X[:, 3].astype(int)]
 
     said = texts_of(three, X)[0]
-    if "elsewhere" in said:
+    if "for the other rows" in said:
         assert re.search(r"by 40 where x3 .* and (lowers|raises) it by (40|20) ", said), said
     assert "x3" in said
 

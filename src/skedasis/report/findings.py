@@ -36,6 +36,7 @@ from skedasis.results.sentences import (
     INTERACTION,
     MISSING,
     MODEL,
+    OTHERS,
     QUALITY,
     QUALITY_UNKNOWN,
     QUANTITY,
@@ -781,7 +782,7 @@ def _comparison(a: _Group, b: _Group, words: _Words, whole: bool, rest: str = ""
     if _is_still(a):
         return ""
     case, facts = _pair(a, b, words)
-    elsewhere = "elsewhere"
+    elsewhere = OTHERS
     if not whole or (" = " in a.rule and " = " in b.rule):
         elsewhere = tell(WHERE, rule=b.rule, share=b.share)
     known = {"said": _alone(a, words), "quantity": words.quantity, "where": a.where, "rest": rest}
@@ -851,14 +852,14 @@ def _common_steep(a: _Group, b: _Group) -> dict[str, object]:
 
 
 def _between(a: _Group, b: _Group, groups: Sequence[_Group]) -> str:
-    """Return "elsewhere" if the changes of all other groups are clearly between those of two; else an empty text."""
+    """Return `OTHERS` if the changes of all other groups are clearly between those of two; else an empty text."""
     if any(g.kind not in ("two values", "line") for g in (a, b)):
         return ""
     low, high = sorted(g.change(*g.curve.x[[0, -1]]) for g in (a, b))
     margin = 0.1 * (high - low)
     others = [g for g in groups if g.rule not in (a.rule, b.rule)]
     nets = [g.change(*g.curve.x[[0, -1]]) if len(g.curve.x) else 0.0 for g in others]
-    return "elsewhere" if nets and all(low + margin < v < high - margin for v in nets) else ""
+    return OTHERS if nets and all(low + margin < v < high - margin for v in nets) else ""
 
 
 def _other_rows(effect: Effect, quantity: str) -> str:

@@ -195,9 +195,12 @@ def _note(section: ModelSection, features: Sequence[str]) -> str:
     if len(single) < len(features):
         said.append(sentence(OWN_HEIGHT if section.scale == "prediction" else OWN_AVERAGE)[:-1])
     spread = any(e.heterogeneity_score > 0 for e in single)
-    said += [BANDS if spread else BAND, "Strokes on the axis: values of rows"]
+    said += [BANDS if spread else BAND, "Strokes on the axis: values of rows", IMPORTANT]
     return f"{'. '.join(said)}."
 
+
+IMPORTANT = "Important features move rows far from the average (standard deviation)"
+"""What the order of the features means."""
 
 ALONE = "Along a curve only this feature changes: the others stay as they are in the rows"
 """What a curve holds fixed."""
@@ -260,7 +263,7 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     ]
 
 
-WORTHLESS = ": features act together, so that each curve holds on average, but their sum says nothing of single rows"
+WORTHLESS = ": added up, they say no more of a row than the mean, as features act together; each holds on average"
 """The text where the sum of the curves predicts the quantity worse than its mean does."""
 
 LEAST = 0.005

@@ -122,6 +122,8 @@ TURNS = "{n} {peak:peak|dip}{many:s,|} at {places:list}"
 
 WHERE = "where {rule:rule} ({share:%}[ of {rows}])"
 
+OTHERS = "for the other rows"
+
 
 TWO_GROUPS: Mapping[str, str] = {
     "same way": "{said} {where}, by {other} {elsewhere}[, by values between these {rest}]",
