@@ -234,6 +234,37 @@ class TestViolins:
         at, half = self.one(y, np.ones(200))
         assert half[np.argmin(np.abs(at))] < 0.05 * half.max()
 
+    def test_rows_count_by_their_weight(self):
+        y = np.random.default_rng(0).normal([-1, 1], 0.2, size=(400, 2)).ravel()
+        at, half = self.one(y, np.where(y > 0, 3.0, 1.0))
+        left, right = (np.trapezoid(half[i], at[i]) for i in (at < 0, at > 0))
+        assert right / left == pytest.approx(3, rel=0.02)
+
+    def test_the_density_does_not_fall_at_the_ends_of_uniform_values(self):
+        at, half = self.one(np.linspace(0, 1, 2000), np.ones(2000))
+        assert (at[0], at[-1]) == (0, 1)
+        assert half.min() > 0.95 * half.max()
+
+    def test_the_bandwidth_is_that_of_a_normal_sample(self):
+        """Silverman's, 0.9 sd n^(-1/5), with the deviations within the halves, as of a half-normal distribution."""
+        y = np.random.default_rng(3).normal(size=60)
+        at, half = self.one(y, np.ones(60))
+        upper = y > y.mean()
+        within = np.where(upper, y - y[upper].mean(), y - y[~upper].mean())
+        h = 0.9 * within.std() / np.sqrt(1 - 2 / np.pi) * 60**-0.2
+        density = scipy.stats.norm.pdf((at[:, None] - y) / h).sum(axis=1)
+        inner = (at > y.min() + 2 * h) & (at < y.max() - 2 * h)
+        shape, expected = half[inner] / half[inner].max(), density[inner] / density[inner].max()
+        np.testing.assert_allclose(shape, expected, atol=0.04)
+
+    def test_one_percent_at_each_end_may_lie_outside(self):
+        y = np.linspace(0, 1, 1001)
+        for few in (np.full(5, 100.0), np.full(5, -100.0)):
+            low, high = effect_parts.visible(np.r_[y, few], 0.4, 0.6)
+            assert -0.02 < low < 0.02
+            assert 0.98 < high < 1.02
+        assert effect_parts.visible(np.r_[y, np.full(50, 100.0)], 0.4, 0.6)[1] == 100
+
     def test_equal_local_effects_have_no_density(self, X):
         quantity = sd.prediction(
             lambda X: 3 * X[:, 0], slope=lambda X: np.tile([3.0, 0], (len(X), 1))
@@ -358,6 +389,14 @@ class TestRug:
         assert len(rug.x) == effect_parts.TICKS
         assert (rug.x[0], rug.x[-1]) == (x.min(), x.max())
         assert rug.x[len(rug.x) // 2] == pytest.approx(np.median(x), abs=0.02)
+
+    def test_quantiles_of_rows_with_weights(self):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=5000)
+        weight = np.where(x > 1, 5.0, 1.0) * (x < 2)
+        rug = effect_parts.rug(x, weight).x
+        mass = [np.sum(weight[x <= v]) / weight.sum() for v in rug]
+        np.testing.assert_allclose(mass, np.linspace(0, 1, len(rug)), atol=0.001)
 
 
 class TestShared:

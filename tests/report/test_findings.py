@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,11 @@ import skedasis as sd
 from skedasis.report.content import gather
 from skedasis.report.findings import (
     SENTENCES,
+    _compared,
+    _feature_story,
+    _Group,
     _leaves,
+    _pair_finding,
     _points,
     _Words,
     findings,
@@ -22,7 +27,9 @@ from skedasis.report.findings import (
     regions_that_matter,
 )
 from skedasis.report.format import named
+from skedasis.report.interactions import PairStrength
 from skedasis.results.checks.check import Check, Checks
+from skedasis.results.curve_words import Curve
 from tests.made_regions import unstable
 
 
@@ -580,3 +587,90 @@ def test_the_caller_can_say_how_well_a_model_predicts():
     said = headline(content.sections[0], rows=100, features=2)
     assert said.endswith("on 100 rows with 2 features.")
     assert "not known" not in said
+
+
+# ------------------------------------------------------------------- weights, missing values, units
+@pytest.mark.parametrize("distant", [1.0, 0.2])
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_the_rows_between_the_ends_are_those_with_a_value_by_their_weight(distant, missing):
+    rng = np.random.default_rng(0)
+    far = 4 if distant == 1 else 12
+    x = np.r_[rng.uniform(0, 10, 3000 - 30 * far), rng.uniform(10, 100, 30 * far)]
+    weight = np.where(x > 10, distant, 1.0)
+    X = np.c_[np.where(rng.random(3000) < missing, np.nan, x), rng.uniform(-1, 1, 3000)]
+    said = texts_of(lambda X: np.nan_to_num(-np.abs(X[:, 0] - 4)), X, sample_weight=weight)[0]
+    found = re.search(
+        r"between ([\d.]+) and ([\d.]+) \((\d+) % of the rows( with a value)? lie", said
+    )
+    assert found, said
+    low, high, share = map(float, found.groups()[:3])
+    known = ~np.isnan(X[:, 0])
+    inside = (X[known, 0] >= low) & (X[known, 0] <= high)
+    assert share == pytest.approx(100 * np.average(inside, weights=weight[known]), abs=1)
+    assert high < 20
+    assert bool(found[4]) == bool(missing)
+
+
+def test_missing_values_matter_by_the_root_of_their_share():
+    """The mean square of a step of rows without a value, in all rows, against a quarter of the importance of x0."""
+    X = uniform(2, 3000)
+    X[np.random.default_rng(1).random(3000) < 0.04, 0] = np.nan
+    quarter = 0.25 * np.nanstd(X[:, 0])
+    for step in (0.8 * quarter / 0.2, 1.25 * quarter / 0.2):
+        said = texts_of(lambda X, step=step: np.where(np.isnan(X[:, 0]), step, X[:, 0]), X)[0]
+        assert ("A missing value" in said) == (0.2 * step > quarter)
+
+
+@pytest.mark.parametrize(
+    ("strength", "score", "share", "told"),
+    [(4.5, 9.0, 0.25, True), (4.4, 9.0, 0.25, False), (4.5, 9.0, 0.235, False)],
+)
+def test_an_interaction_is_told_from_a_twentieth_of_the_variance_on(strength, score, share, told):
+    """By each measure, as standard deviations: the root of 20 of 400 is 4.47."""
+    pair = PairStrength(("a", "b"), strength, 5.0, "a", share, True)
+    section = SimpleNamespace(
+        interactions=SimpleNamespace(strengths=(pair,)),
+        variance_shares=SimpleNamespace(variance=400.0, unit="EUR"),
+        rhale={"a": SimpleNamespace(heterogeneity_score=score)},
+        quantity="prediction",
+    )
+    said = [f.text for f in _pair_finding(section, [])]
+    assert bool(said) == told
+    assert not said or "change the prediction by 4.5 EUR (standard deviation)" in said[0]
+
+
+def test_groups_are_weighed_by_their_rows_where_sides_are_chosen():
+    """Slopes 0, 10 and 30 for 50, 45 and 5 %: the sides, of slopes 0 and 12, have 36 of the variance 54."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.uniform(0, 1, 6000), rng.uniform(-1, 1, (6000, 1)), rng.uniform(0, 1, 6000)]
+
+    def three(X):
+        return X[:, 0] * np.where(X[:, 1] > 0, np.where(X[:, 2] > 0.9, 30.0, 10.0), 0.0)
+
+    r = sd.regions(three, X, 0)
+    assert len(r) == 3
+    a, b, whole = _compared(r)
+    assert whole
+    assert sorted(g.share for g in (a, b)) == pytest.approx([0.5, 0.5], abs=0.03)
+    assert sorted(float(np.ptp(g.curve.value)) for g in (a, b)) == pytest.approx([0, 12], abs=0.5)
+
+
+@pytest.mark.parametrize("share", [None, 0.4, 0.6])
+def test_only_what_explains_much_is_named_as_what_an_effect_depends_on(share):
+    section = replace(section_of(lambda X: X[:, 0] * X[:, 1], uniform(2, 400)), regions={})
+    assert section.interactions.strengths
+    effect = section.rhale["x0"]
+    known = None if share is None else replace(effect.depends_on, share=share)
+    said = _feature_story(section, replace(effect, depends_on=known), stated=False).finding
+    how = {None: "", 0.4: ", depending partly on x1", 0.6: ", depending mostly on x1"}[share]
+    assert re.search(rf"moves the prediction up or down by about 0\.3\d{how}\.$", said.text)
+    assert said.features == (("x0",) if share is None else ("x0", "x1"))
+
+
+def test_what_divides_heights_is_told_with_the_first_that_differ():
+    x = np.array([0.0, 5.0, 10.0])
+    parts = tuple(Curve(x, np.array([5.0, 0.0, top]), np.zeros(3)) for top in (3.0, 9.0))
+    mean = Curve(x, np.array([5.0, 0.0, 6.0]), np.zeros(3))
+    group = _Group(mean, parts, weights=(0.5, 0.5), levels=(0.0, 0.0), divided_by=("x2",))
+    said = _Words("q", "", True).places(group, [0, 2])
+    assert said == "0 (5) and 10 (3 or 9, depending on x2)"

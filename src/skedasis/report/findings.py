@@ -298,7 +298,9 @@ class _Group:
     two: bool = False
     """Whether a numeric feature has two values."""
     part: float = math.nan
-    """Fraction of all rows between the ends, if these leave rows out."""
+    """Fraction of all rows with a value between the ends, if these leave rows out."""
+    missing: int = 0
+    """Number of rows without a value."""
     weights: tuple[float, ...] = (1.0,)
     """Fraction of the rows in each part."""
     levels: tuple[float, ...] = ()
@@ -326,6 +328,11 @@ class _Group:
     def spans(self) -> list[float]:
         """Return the range of each curve."""
         return [float(np.ptp(c.value)) for c in self.parts]
+
+    @property
+    def there(self) -> dict[str, object]:
+        """Return `part` and the noun of what it is a part of, as facts."""
+        return {"part": self.part, "some": f"rows{' with a value' if self.missing else ''}"}
 
     @property
     def where(self) -> str:
@@ -390,8 +397,9 @@ def _group(effect: Effect, whole: Effect | None = None) -> _Group:
     curve, two = Curve.of(effect).reliable, _takes_two_values(effect)
     if len(curve.x) < 2 or (len(curve.x) == 2 and two):
         return _Group(curve, (curve,), two=two, levels=levels)
-    inner, part = _without_ends(curve, effect if whole is None else whole)
-    return _Group(inner, (inner,), two=two, part=part, levels=levels)
+    of = effect if whole is None else whole
+    inner, part = _without_ends(curve, of)
+    return _Group(inner, (inner,), two=two, part=part, missing=of.missing, levels=levels)
 
 
 def _without_ends(curve: Curve, effect: Effect) -> tuple[Curve, float]:
@@ -650,11 +658,10 @@ class _Words:
             if raised:
                 heights = [v + level for v, level in zip(values, group.levels, strict=True)]
                 low, high = (within(f(heights), max(group.spans)) for f in (min, max))
-                by = by if high != low else []
                 height = _several(heights, low, high) if high != low else low
-                facts = {"height": height, "unit": self.unit.strip(), "by": by}
+                told, by = ([], by) if high == low else (by, [])  # said once
+                facts = {"height": height, "unit": self.unit.strip(), "by": told}
                 texts.append(tell(HEIGHT["drawn"], place=group.at(k), **facts))
-                by = []  # said once
             else:
                 above = bool(np.average(values, weights=group.weights) > 0)
                 around = self.sizes(group, values)
@@ -683,14 +690,15 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
                 said = tell(FEATURE["alone"], name=name, said=text, after=after)
                 return _Story(Sentence("feature", (effect.feature, *features), said), features)
     group = _group(effect)
-    others = None if stated else _depending(section, effect, 1.0 if _is_still(group) else DEVIATING)
+    others = None if stated else _depending(effect, 1.0 if _is_still(group) else DEVIATING)
     if _is_still(group) and others is None:
         return None
     facts: dict[str, object] = {}
     if others is not None:
-        known = effect.depends_on
-        facts |= {"deviation": words.size(effect.heterogeneity_score), "others": others}
-        facts["how"] = "mostly" if known is None or known.share >= MOSTLY else "partly"
+        facts["deviation"] = words.size(effect.heterogeneity_score)
+        facts["others"] = [feature_named(other) for other in others]
+        if effect.depends_on is not None:
+            facts["how"] = "mostly" if effect.depends_on.share >= MOSTLY else "partly"
     case = "still" if _is_still(group) else "alone" if others is None else "deviating"
     said = tell(
         FEATURE[case],
@@ -722,17 +730,12 @@ def _by_groups(regions: Regions, words: _Words) -> Iterator[tuple[str, tuple[str
     yield _comparison(a, b, words, whole), features
 
 
-def _depending(section: ModelSection, effect: Effect, ratio: float) -> list[str] | None:
+def _depending(effect: Effect, ratio: float) -> list[str] | None:
     """Return the feature by which an effect differs between rows, if it differs much: none if that is not known."""
     score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
     if not score > max(ratio * effect.importance, ERRORS * float(np.nan_to_num(error))):
         return None
-    if effect.depends_on is not None:
-        return [feature_named(effect.depends_on.name)]
-    pair = next(
-        (s.features for s in section.interactions.strengths if effect.feature in s.features), ()
-    )
-    return [feature_named(f) for f in pair if f != effect.feature]
+    return [] if effect.depends_on is None else [effect.depends_on.name]
 
 
 def _alone(group: _Group, words: _Words, quantity: str | None = None) -> str:
@@ -740,7 +743,7 @@ def _alone(group: _Group, words: _Words, quantity: str | None = None) -> str:
     if _is_still(group):
         return ""
     low, high = group.curve.x[[0, -1]]
-    facts: dict[str, object] = {"change": group.change(low, high), "part": group.part}
+    facts: dict[str, object] = {"change": group.change(low, high), **group.there}
     facts["size"] = words.sizes(group, group.changes(low, high))
     if group.kind == "two values":
         facts |= {"old": group.at(0), "new": group.at(1)}
@@ -798,7 +801,7 @@ def _pair(a: _Group, b: _Group, words: _Words) -> tuple[str, dict[str, object]]:
         if change is not None:
             return change
         if a.kind == "turns" and not _same_top(a, b):
-            start = a.curve.ends() | {"part": a.part, "top": words.places(a, a.tops(), "at ")}
+            start = a.curve.ends() | a.there | {"top": words.places(a, a.tops(), "at ")}
             return "two peaks", start | {"other": words.places(b, b.tops(), "at ")}
     if b.span >= LITTLE * a.span and not a.kind == b.kind == "turns":
         return "two shapes", {"other": _alone(b, words, "it")}
@@ -824,7 +827,7 @@ def _same_change(a: _Group, b: _Group, words: _Words) -> tuple[str, dict[str, ob
         case, (low, high) = "line", span
         whole = span == (a.curve.x[0], a.curve.x[-1])
         there = replace(a.curve, x=np.array(span), value=np.zeros(2))
-        facts |= there.ends() | {"part": a.part if whole else math.nan} | _common_steep(a, b)
+        facts |= there.ends() | (a.there if whole else {}) | _common_steep(a, b)
     changes = a.change(low, high), b.change(low, high)
     facts |= {"change": changes[0], "size": words.sizes(a, a.changes(low, high))}
     said: dict[str, object] = {

@@ -96,12 +96,12 @@ CURVE: Mapping[str, str] = {
     "unclear": "[{quantity} ]does not clearly change (range {size}, within its uncertainty)",
     "two values": "{new} instead of {old} {change:raises|lowers} {quantity} by {size}",
     "line": (
-        "[{quantity} ]{change:rises|falls} by {size} from {start} to {end}[ ({part:%} of the rows lie there)]"
+        "[{quantity} ]{change:rises|falls} by {size} from {start} to {end}[ ({part:%} of the {some} lie there)]"
         "[, most of it between {low} and {high}][, most of it at {at}]"
     ),
     "levels": "[{quantity} is ]highest for {top}, lowest for {bottom}",
     "turns": (
-        "[between {start} and {end} ({part:%} of the rows lie there), ][{quantity} is ]highest at {top}, "
+        "[between {start} and {end} ({part:%} of the {some} lie there), ][{quantity} is ]highest at {top}, "
         "lowest at {bottom}"
     ),
     "one turn": (
@@ -133,7 +133,7 @@ TWO_GROUPS: Mapping[str, str] = {
     ),
     "no change": "{said} {where}; {elsewhere}, it does not {clear:|clearly }change",
     "two peaks": (
-        "[between {start} and {end} ({part:%} of the rows lie there), ]{quantity} is highest {top} {where}, "
+        "[between {start} and {end} ({part:%} of the {some} lie there), ]{quantity} is highest {top} {where}, "
         "{other} {elsewhere}"
     ),
     "two shapes": "{where}, {said}; {elsewhere}, {other}",
