@@ -270,7 +270,7 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "summary of models": lambda: models_summary_figure(
         [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW]
     ),
-    "calibration": lambda: calibration_figure(_bins(), event=LONG),
+    "calibration": lambda: calibration_figure(_bins()),
 }
 """Name → figure function with its arguments."""
 

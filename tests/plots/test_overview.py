@@ -206,7 +206,7 @@ class TestCalibration:
 
     def test_tooltips_cover_the_panel_and_contain_their_point(self):
         given = reliability([0.3, 0.05, 0.9], [0.2, 0.1, 0.95], [1000, 1, 40])
-        found = calibration_figure(given, event="rain").main.tooltips
+        found = calibration_figure(given).main.tooltips
         assert (
             found[0].text
             == "predicted 0.0400 – 0.0600, mean 0.0500\nobserved 0.100 (0.0500 to 0.150)\n1 row"
@@ -219,11 +219,11 @@ class TestCalibration:
             assert tip.below == 1
 
     def test_legend_and_texts(self):
-        spec = calibration_figure(reliability([0.2], [0.25], [30]), event="rain")
+        spec = calibration_figure(reliability([0.2], [0.25], [30]))
         assert labels(spec) == ["observed frequency", "95 % interval", "perfect calibration"]
-        assert spec.main.y.label == "observed frequency of rain"
+        assert spec.main.y.label == "observed frequency of the class"
         assert spec.alt == (
-            "Observed frequency of rain against predicted probability, 1 bin: predicted 0.200 observed 0.250."
+            "Observed frequency of the class against predicted probability, 1 bin: predicted 0.200 observed 0.250."
         )
 
     @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ class TestCalibration:
         ],
     )
     def test_extremes(self, given):
-        spec = calibration_figure(given, event="<b>" * 200)
+        spec = calibration_figure(given)
         assert_readable(spec)
         assert len(tips(spec)) == int((given.count > 0).sum())
 

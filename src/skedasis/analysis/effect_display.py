@@ -66,8 +66,6 @@ FeatureOrPair: TypeAlias = FeatureLike | Sequence[FeatureLike]
 """A feature, or a pair of features, by name or position."""
 SomeColumns: TypeAlias = Sequence[FeatureLike] | NDArray[np.generic]
 """SomeColumns of X, or a mask of them, as a list or an array."""
-DisplayPanel: TypeAlias = str | tuple[str, str]
-"""The names of what is drawn on one of the axes."""
 
 CURVES = 1000
 """Default of `subsample`, as in scikit-learn."""

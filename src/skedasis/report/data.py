@@ -92,13 +92,13 @@ def report_data(content: ReportContent, digits: int | None = None, detail: Detai
     return writer.with_plain_texts(writer.plain_object(_Content(content, detail, digits).all()))
 
 
-def embedded_json(content: ReportContent, digits: int | None = DIGITS) -> str:
+def embedded_json(content: ReportContent) -> str:
     r"""Return the most detailed data that are small enough for a page, safe in ``<script type="application/json">``."""
     curves = len(content.features) * len(content.sections)
     most = min(max(PER_FEATURE * curves, LEAST_SIZE), MOST_SIZE)
     text = ""
     for detail in DETAILS:
-        text = to_json(report_data(content, digits, detail))
+        text = to_json(report_data(content, DIGITS, detail))
         if len(text.encode()) <= most:
             break
     return re.sub(f"[<>&]|{CONTROL.pattern}", lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -95,9 +95,9 @@ def feature_named(feature: str, room: int = MAX_NAME_LENGTH) -> str:
     return named(feature_title(feature), room)
 
 
-def listed_features(features: Sequence[str], most: int = 8) -> str:
+def listed_features(features: Sequence[str]) -> str:
     """Return features as an enumeration; see `listed`."""
-    return listed([feature_title(f) for f in features], most)
+    return listed([feature_title(f) for f in features])
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

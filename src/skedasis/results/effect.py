@@ -426,7 +426,6 @@ class MissingPoint(Documented):
 
 
 BEFORE_SPREAD = "was not computed by the version that saved the result"
-NO_SCORE = "was not computed (heterogeneity_rows=0)"
 """Why an effect has no spread, as its provenance says; without an entry there, it has no score."""
 
 

@@ -348,12 +348,12 @@ class ReliabilityBins:
     count: Ints
 
 
-def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> FigureSpec:
+def calibration_figure(bins: ReliabilityBins) -> FigureSpec:
     """Return a reliability diagram: observed frequency against predicted probability, and rows per bin."""
     there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
     low, high = _range(bins, there)
     x = PlotAxis("predicted probability", None, low, high, 0.02)
-    y = PlotAxis(f"observed frequency of {event}", None, low, high, 0.02)
+    y = PlotAxis("observed frequency of the class", None, low, high, 0.02)
     k = np.flatnonzero(there)
     k = k[np.argsort(bins.predicted[k], kind="stable")]
     predicted, observed, count = bins.predicted[k], bins.observed[k], bins.count[k].astype(float)
@@ -383,7 +383,9 @@ def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> Fi
         40.0,
         kind="detail",
     )
-    said = f"Observed frequency of {event} against predicted probability, {counted(len(k), 'bin')}"
+    said = (
+        f"Observed frequency of the class against predicted probability, {counted(len(k), 'bin')}"
+    )
     pairs = "; ".join(
         f"predicted {number(p)} observed {number(o)}"
         for p, o in zip(predicted.tolist(), observed.tolist(), strict=True)

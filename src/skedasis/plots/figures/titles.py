@@ -30,10 +30,10 @@ def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str 
     )
 
 
-def surface_title(*surfaces: Surface, of: str = "", quantity: str = "") -> Title:
+def surface_title(*surfaces: Surface, of: str = "") -> Title:
     """Return the title of one or more surfaces, by default of the two features of the first one."""
     first = surfaces[0]
-    names = [shorten(quantity or s.about.quantity, LONG) for s in surfaces]
+    names = [shorten(s.about.quantity, LONG) for s in surfaces]
     return Title(
         of or TIMES.join(shorten(n, LONG) for n in first.feature_titles),
         f"{kind_of(first)} {listed(names, 'quantities')}",
