@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import skedasis as sd
 from skedasis.report.content import gather
 from skedasis.report.data import (
+    DETAILS,
     DIGITS,
     embedded_json,
     report_data,
@@ -268,6 +269,33 @@ def test_300_features_take_less_than_a_megabyte(features):
     text = embedded_json(content)
     assert len(text.encode()) < 1_000_000 * features / 300
     assert len(strict(text)["models"][0]["features"]) == features
+
+
+def test_what_is_left_out_of_a_page_is_named(content):
+    features, said = content.features, []
+    for detail in DETAILS:
+        data = checked(report_data(content, DIGITS, detail))
+        told = data["models"][0]["features"]
+        every = [told[name] for name in features]
+        rules = [r["curve"] for f in every for r in f["regions"]]
+        checks = [c["message"] for f in every for c in f["checks"]]
+        parts = {
+            "bins": [f["bins"] for f in every],
+            "PDPs": [f["pdp"] for f in every],
+            "curves in regions": rules,
+            "messages of checks": checks,
+            "curves": [f["curve"] for f in every],
+        }
+        *_, points = ["", *(t for t in data["left_out"] if t.startswith("points"))]
+        assert [t for t in data["left_out"] if t != points] == [
+            name for name, some in parts.items() if all(one is None for one in some)
+        ]
+        curves = [c for c in parts["curves"] if c is not None]
+        assert bool(points) == bool(curves)
+        most = max((len(c["value"]) for c in curves), default=0)
+        assert not points or most <= int(points.rpartition(" ")[2])
+        said.append(data["left_out"])
+    assert [len(some) for some in said] == [1, 2, 3, 3, 5, 5, 5]
 
 
 def test_thinned_curves_keep_their_ends_and_peaks():

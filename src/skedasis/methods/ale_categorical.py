@@ -33,7 +33,7 @@ from skedasis.methods.base import (
 from skedasis.methods.plans import BatchStats, Notes, kept_rows, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
-from skedasis.results.axis import LevelStats
+from skedasis.results.axis import BY_SIMILARITY, LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.pairs import LevelPairAxis
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
@@ -252,7 +252,7 @@ def ordered(column: LevelColumn, requested: Order, method: str) -> tuple[Ints, s
                 "None, 'similarity' or a sequence of levels",
                 "Write the levels in their order: order=['low', 'high']",
             )
-        return column.similarity_order(), "similarity of the other features"
+        return column.similarity_order(), BY_SIMILARITY
     return _user_order(column, list(requested), method), "given"
 
 

@@ -80,6 +80,7 @@ from skedasis.results.effect import Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.keywords import CurveScale
 from skedasis.results.regions import Regions
+from skedasis.results.sentences import UNEXPLAINED, tell
 from skedasis.results.surface import Surface
 from skedasis.results.variance_shares import VarianceShares
 
@@ -702,16 +703,11 @@ def _select_features(
             "Explain a pair with sd.explain(model, X, (a, b)).plot()",
         )
     found, skipped = choice.usable(as_method(None))
-    remarks = {
-        "they have no value in any row: {}.": skipped[NoValues],
-        "their numbers are too large, or too close together, for float64: {}. The model still uses these features.": (
-            skipped[OutOfRange]
-        ),
-    }
+    remarks = {"no values": skipped[NoValues], "out of range": skipped[OutOfRange]}
     return (
         [task.feature for task in found.values()],
         list(skipped[TooManyLevels]),
-        [f"Left out because {why.format(listed(list(n), 20))}" for why, n in remarks.items() if n],
+        [tell(UNEXPLAINED[k], names=listed(list(n), 20)) for k, n in remarks.items() if n],
     )
 
 

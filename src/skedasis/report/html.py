@@ -56,6 +56,7 @@ from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect_words import depends_on_cell, share_text
 from skedasis.results.provenance import summed_costs
+from skedasis.results.sentences import UNEXPLAINED, tell
 
 
 # ------------------------------------------------------------------------------ methods and cost
@@ -256,8 +257,7 @@ def cautions(content: ReportContent, views: Views) -> Iterator[tuple[str, str]]:
     yield from ((listed(some, 3) if len(some) < every else "", text) for text, some in of.items())
     if content.left_out:
         names = listed(content.left_out, 20)
-        text = f"Left out because of more than 2,000 levels: {names}. The model still uses these."
-        yield "", text
+        yield "", tell(UNEXPLAINED["levels"], names=names)
     if views.left_out:
         models = counted(views.left_out, "model")
         yield "", f"{models} not among the curves on the same axes: see each alone."

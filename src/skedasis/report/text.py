@@ -20,7 +20,7 @@ from skedasis.report.format import (
     listed,
     named,
 )
-from skedasis.results.axis import LevelAxis
+from skedasis.results.axis import BY_SIMILARITY, LevelAxis
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text
@@ -190,13 +190,9 @@ def order_sentence(effect: Effect) -> str:
     if not isinstance(effect.axis, LevelAxis) or len(effect.axis.levels) < 3:
         return ""
     order = effect.axis.levels.order_description
-    ordinal = effect.about.feature.kind == "ordinal"
-    if ordinal or order in ("declared", "given"):
-        return tell(ORDER["known"], order=_ORDERS.get(order, "their"))
-    return ORDER["similar"] if order == "similarity of the other features" else ""
-
-
-_ORDERS = {"declared": "the declared", "given": "the given", "ascending values": "ascending"}
+    if effect.about.feature.kind == "ordinal" or order in ("declared", "given"):
+        return ORDER.get(order, ORDER["own"])
+    return ORDER["similar"] if order == BY_SIMILARITY else ""
 
 
 def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:

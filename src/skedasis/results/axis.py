@@ -22,6 +22,10 @@ from skedasis.stats.grid import Cells
 # --- levels of a categorical feature --------------------------------------------------------------
 
 
+BY_SIMILARITY = "similarity of the other features"
+"""Description of the order of levels that have none of their own: adjacent ones have similar rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class LevelStats(Immutable):
     """The levels of a categorical feature, in the order of accumulation."""

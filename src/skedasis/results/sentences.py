@@ -350,7 +350,10 @@ ORDER: Mapping[str, str] = {
         "The levels have no order of their own. Adjacent levels have similar rows in the other features; each row is "
         "moved to adjacent levels only."
     ),
-    "known": "The levels are in {order} order; distances between levels are not defined.",
+    "declared": "The levels are in the declared order; distances between levels are not defined.",
+    "given": "The levels are in the given order; distances between levels are not defined.",
+    "ascending values": "The levels are in ascending order; distances between levels are not defined.",
+    "own": "The levels are in their order; distances between levels are not defined.",
 }
 
 
@@ -409,6 +412,17 @@ CAPTION: Mapping[str, str] = {
 
 
 # --- what a page leaves out -----------------------------------------------------------------------
+
+UNEXPLAINED: Mapping[str, str] = {
+    "no values": "Left out because they have no value in any row: {names}.",
+    "out of range": (
+        "Left out because their numbers are too large, or too close together, for float64: {names}. The model still "
+        "uses these features."
+    ),
+    "levels": "Left out because of more than 2,000 levels: {names}. The model still uses these.",
+}
+"""Features that a page does not explain."""
+
 
 CUTS: Mapping[str, str] = {
     "seconds": (

@@ -11,12 +11,12 @@ from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.plots.figures.effect_parts import LONGEST, Doubts
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
-from skedasis.results.axis import LevelAxis, LevelStats
+from skedasis.results.axis import BY_SIMILARITY, LevelAxis, LevelStats
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 
 ORDERS = {
     "": "levels in their own order",
-    "similarity of the other features": "similar levels stand next to each other",
+    BY_SIMILARITY: "similar levels stand next to each other",
     "declared": "levels in the declared order",
     "given": "levels in the given order",
     "ascending values": "levels in ascending order",
