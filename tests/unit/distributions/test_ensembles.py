@@ -243,6 +243,13 @@ def test_members_of_several_kinds():
 # ------------------------------------------------------------------------------------------ errors
 
 
+def test_slopes_are_refused_only_where_all_members_are_steps():
+    tree = ExtraTreesRegressor(3, random_state=0).fit(X, NUMBER).estimators_[0]
+    line = LinearRegression().fit(X, NUMBER)
+    for other, stepped in ((tree, True), (line, False), (mean, False)):
+        assert sd.entropy(sd.ensemble([tree, other], noise=0.5)).stepped == stepped
+
+
 def test_one_has_nothing_to_disagree_with():
     model = LogisticRegression().fit(X, THREE)
     for make in (

@@ -165,6 +165,12 @@ def test_weights_are_repetitions_and_zeros_absent(X):
         np.testing.assert_allclose(one.value, other.value)
         np.testing.assert_allclose([one.lower, one.upper], [other.lower, other.upper])
     np.testing.assert_allclose(a.quantile([0.1, 0.5, 0.9]), b.quantile([0.1, 0.5, 0.9]))
+    change = brute(X, income=2 * X.income)
+    for line in a.by:
+        inside = (X["smoker"] == line.region.split(" = ")[1]).to_numpy()
+        assert line.share == pytest.approx(w[inside].sum() / w.sum())
+        assert line.std == pytest.approx(np.repeat(change[inside], w[inside]).std(ddof=1))
+        assert line.increases == pytest.approx(np.average(change[inside] > 0, weights=w[inside]))
 
 
 def test_sampling_weights_have_the_error_of_their_effective_size(X):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis._numbers import percent, with_minus
+from skedasis._numbers import percent, with_minus, within
 from skedasis.results.effect_words import depends_on_cell, depends_on_text
 from skedasis.stats.depends_on import DependsOn
 
@@ -33,6 +33,18 @@ def es():
 
 
 # --- words ----------------------------------------------------------------------------------------
+
+
+def test_a_fifth_of_the_span_of_related_numbers_shows():
+    """A number is rounded by at most half such a step, however large all of them are, and has no digit more."""
+    for value, span in 10.0 ** RNG.uniform(-3, 6, size=(200, 2)):
+        shown = float(within(-value, span).replace("−", "-").replace(",", ""))
+        assert abs(-value - shown) <= span / 10
+    assert [within(1234.5678, span) for span in (1.0, 10.0, 0.01)] == [
+        "1,234.6",
+        "1,235",
+        "1,234.568",
+    ]
 
 
 @pytest.mark.parametrize(
