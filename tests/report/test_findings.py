@@ -662,7 +662,7 @@ def test_only_what_explains_much_is_named_as_what_an_effect_depends_on(share):
     effect = section.rhale["x0"]
     known = None if share is None else replace(effect.depends_on, share=share)
     said = _feature_story(section, replace(effect, depends_on=known), stated=False).finding
-    how = {None: "", 0.4: ", depending partly on x1", 0.6: ", depending mostly on x1"}[share]
+    how = {None: "", 0.4: ", depending in part on x1", 0.6: ", depending mostly on x1"}[share]
     assert re.search(rf"moves the prediction up or down by about 0\.3\d{how}\.$", said.text)
     assert said.features == (("x0",) if share is None else ("x0", "x1"))
 

@@ -229,7 +229,7 @@ def test_features_are_ordered_by_how_far_they_move_rows():
     share = replace(one.rhale["x2"].depends_on, share=0.3)
     effects = type(one.rhale)({**one.rhale, "x2": replace(one.rhale["x2"], depends_on=share)})
     less = replace(one, regions={}, rhale=effects)
-    assert "depending partly on x0" in summary_figure(less, "x2", "f", whom=True).caption
+    assert "depending in part on x0" in summary_figure(less, "x2", "f", whom=True).caption
 
 
 def test_a_class_is_named_once_in_sentences_and_figures(X):

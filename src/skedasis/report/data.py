@@ -18,23 +18,23 @@ from skedasis._types import Floats, Ints, JsonValue
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.given_rows import RowOnCurve
 from skedasis.report.quality import Quality
+from skedasis.report.text import LEVEL
 from skedasis.report.uncertainty import UncertaintySection
 from skedasis.results.axis import LevelAxis
 from skedasis.results.checks.check import Checks
 from skedasis.results.described import Content, content_of
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import BinnedEffect, Effect, LevelStepsEffect
-from skedasis.results.export import ExportOptions, Object, PlainWriter, plain_numbers, to_json
+from skedasis.results.export import (
+    SCHEMA,
+    ExportOptions,
+    Object,
+    PlainWriter,
+    plain_numbers,
+    to_json,
+)
 from skedasis.results.regions import Regions
 from skedasis.results.variance_shares import VarianceShares
-
-SCHEMA = 2
-"""Version of the schema: it changes if a key is renamed or removed, or gets another meaning; not if one is added."""
-
-
-LEVEL = 0.95
-"""Confidence level of all intervals."""
-
 
 DIGITS = 6
 """Significant digits of numbers in a page."""

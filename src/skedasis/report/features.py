@@ -152,7 +152,7 @@ def feature_context(
     ]
     return {
         "name": feature_title(feature),
-        "unit": report_text.unit_of(first),
+        "unit": first.about.feature.unit or "",
         "kind": _KINDS.get(first.about.feature.kind, ""),
         "anchor": anchor,
         "place": place + 1,

@@ -23,7 +23,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_errors
 from skedasis.results.effect import BinnedEffect, Effect
-from skedasis.results.effect_words import MOSTLY, is_told
+from skedasis.results.effect_words import how_much, is_told
 from skedasis.results.main_stretch import beyond_text, stretch
 from skedasis.results.regions import RegionNode, Regions, explained_share
 from skedasis.results.sentences import (
@@ -698,7 +698,7 @@ def _feature_story(section: ModelSection, effect: Effect, *, stated: bool) -> _S
         facts["deviation"] = words.size(effect.heterogeneity_score)
         facts["others"] = [feature_named(other) for other in others]
         if effect.depends_on is not None:
-            facts["how"] = "mostly" if effect.depends_on.share >= MOSTLY else "partly"
+            facts["how"] = how_much(effect.depends_on.share)
     case = "still" if _is_still(group) else "alone" if others is None else "deviating"
     said = tell(
         FEATURE[case],

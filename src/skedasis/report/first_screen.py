@@ -38,7 +38,7 @@ from skedasis.report.quality import TRAINED
 from skedasis.report.views import Shown, Together
 from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS
-from skedasis.results.effect_words import MOSTLY
+from skedasis.results.effect_words import how_much
 from skedasis.results.keywords import CurveScale
 from skedasis.results.sentences import AVERAGE, DIFFERS, MODELS, tell
 from skedasis.results.variance_shares import VarianceShares
@@ -68,7 +68,7 @@ def summary_figure(
     found = effect.depends_on
     if whom and regions is None and found is not None:
         name = feature_named(found.name, NAME_LENGTH)
-        notes.append(tell(DIFFERS, how="mostly" if found.share >= MOSTLY else "partly", name=name))
+        notes.append(tell(DIFFERS, how=how_much(found.share), name=name))
     if regions is None:
         spec, places = effect_summary_figure(effect, scale=section.scale), [None]
     else:

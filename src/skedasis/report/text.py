@@ -223,11 +223,6 @@ def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
     return [*found, *(f"{text[:1].upper()}{text[1:]}" for text in policy)]
 
 
-def unit_of(effect: Effect) -> str:
-    """Return the feature's unit, or nothing."""
-    return effect.about.feature.unit or ""
-
-
 # ------------------------------------------------------------------------------------- regions
 def region_texts(regions: Regions) -> tuple[str, list[tuple[str, str]]]:
     """Return what a rule explains, and of each of its groups of rows the conditions and the effect there."""

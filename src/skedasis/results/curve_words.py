@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import number
+from skedasis._numbers import ROUNDING_NOISE, number
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis
@@ -26,10 +26,6 @@ PROMINENCE = 0.15
 
 ERRORS = 2.0
 """A difference of two points of a curve is stated if it is larger than this many of its standard errors."""
-
-
-ROUNDING = 1e-9
-"""Fraction of the largest value below which the range of a curve is a rounding error."""
 
 
 PLATEAU, FINE = 0.005, 30
@@ -155,7 +151,7 @@ class Curve:
         """Return the position of a peak or dip as text, without the unit: "17", or "6 to 12" for a plateau."""
         # Between few points a top is as wide as a bin, and its higher end is chance; on a fine grid it is a point.
         value = self.value
-        tolerance = PLATEAU if len(value) <= FINE else ROUNDING
+        tolerance = PLATEAU if len(value) <= FINE else ROUNDING_NOISE
         near = np.abs(value - value[k]) <= tolerance * float(np.ptp(value))
         i = j = k
         while i > 0 and near[i - 1]:
@@ -323,7 +319,7 @@ def _ends(value: Floats, some: Ints) -> tuple[int, int]:
 
 def _still(value: Floats, error: Floats) -> str:
     """Return "flat" for a curve without differences, "unclear" if none is beyond its errors; else an empty text."""
-    if float(np.ptp(value)) <= ROUNDING * float(np.abs(value).max()):
+    if float(np.ptp(value)) <= ROUNDING_NOISE * float(np.abs(value).max()):
         return "flat"
     # Where the interval contains zero everywhere, a figure shows no effect, and so do the words.
     about_zero = bool((np.abs(value) <= ERRORS * error).all())

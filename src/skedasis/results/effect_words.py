@@ -22,6 +22,11 @@ MOSTLY = 0.5
 """From this share on, an effect differs "mostly" by a feature; below, "in part"."""
 
 
+def how_much(share: float) -> str:
+    """Return how much of a difference between rows a feature explains: "mostly" or "in part"."""
+    return "mostly" if share >= MOSTLY else "in part"
+
+
 # --- shares and scores ----------------------------------------------------------------------------
 
 
@@ -49,9 +54,8 @@ def share_text(share: float, error: float = math.nan) -> str:
 
 def depends_on_text(found: DependsOn, name: str | None = None) -> str:
     """Return by which other feature an effect differs between rows, and how much of the heterogeneity it explains."""
-    how = "mostly" if found.share >= MOSTLY else "in part"
     name = one_line(found.title or found.name) if name is None else name
-    return f"{how} by {name} ({share_text(found.share, found.error)})"
+    return f"{how_much(found.share)} by {name} ({share_text(found.share, found.error)})"
 
 
 def depends_on_cell(found: DependsOn, name: str | None = None) -> str:

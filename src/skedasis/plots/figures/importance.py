@@ -25,14 +25,11 @@ from skedasis.plots.figures.bars import (
     value_lines,
 )
 from skedasis.plots.figures.effect_parts import off_scale, readable_range
-from skedasis.plots.figures.titles import importance_title
+from skedasis.plots.figures.titles import LONG, importance_title
 from skedasis.plots.marks import FigureSpec, Line, Panel, Title
 from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
-
-LONG = 60
-"""Most characters of a name in tooltips and alternative text."""
 
 SHOWN = 6
 """Number of features with histograms before and after permutation, by default."""

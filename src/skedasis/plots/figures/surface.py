@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from skedasis._numbers import counted, number
+from skedasis._numbers import ROUNDING_NOISE, counted, number
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -63,9 +63,6 @@ TIPS = 250
 
 TIP_LETTERS = 40
 """Most characters of a name in a tooltip."""
-
-ROUNDING = 1e-9
-"""Interaction effects below this fraction of the main effects are rounding errors."""
 
 HEIGHT, BAND, WRITTEN_BAND = 200.0, 17.5, 24.0
 """Height of a map in points, of a band of a level or value, and of a band with numbers in it."""
@@ -430,7 +427,7 @@ def is_rounding_only(surface: Surface) -> bool:
         return False
     size = max(float(np.nanmax(np.abs(m), initial=0.0)) for m in surface.main)
     near = _near_rows(surface, surface.value)
-    return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING * size
+    return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING_NOISE * size
 
 
 def colour_scale(scale: PlotAxis, levels: Sequence[float], *, diverging: bool) -> Panel:

@@ -13,7 +13,7 @@ from skedasis.results.importance import Importance
 from skedasis.results.surface import Surface
 
 LONG = 60
-"""Most characters of a name in a title."""
+"""Most characters of a name in titles, tooltips and alternative text."""
 
 
 def effect_title(*effects: Effect, of: str = "", quantity: str = "", among: str = "") -> Title:

@@ -108,7 +108,7 @@ from skedasis.stats.resampling import (
 
 
 MOST_POINTS = 2000
-"""Largest number of grid points, or pieces of a curve, for which the covariance is computed."""
+"""Largest number of grid points, or pieces of a curve, for which the covariance is computed; also of two features."""
 
 
 def blocks_of(effect: Effect, of: StatisticName) -> ErrorBlocks | None:

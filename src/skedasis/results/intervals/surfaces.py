@@ -36,7 +36,7 @@ from skedasis.results.build.pairs import (
 )
 from skedasis.results.build.pdp import SHOWN
 from skedasis.results.immutable import Immutable
-from skedasis.results.intervals.analytic import IntervalEnds
+from skedasis.results.intervals.analytic import MOST_POINTS, IntervalEnds
 from skedasis.results.intervals.moments import sums_by_cell
 from skedasis.results.surface import AccumulatedSurface, PairRows, Surface
 from skedasis.stats.moments import Moments, WeightKind, power_of_two
@@ -688,10 +688,6 @@ def _add(total: Floats, place: Ints, values: Floats) -> None:
 
 DRAWS, NUMBERS, FEW = 10_000, 20_000_000, 2_000
 """Draws for a simultaneous band; for large surfaces as many as give `NUMBERS` elements, but at least `FEW`."""
-
-
-MOST_POINTS = 2_000
-"""Largest number of points of a PDP for which the covariance is computed."""
 
 
 def surface_interval(
