@@ -326,14 +326,7 @@ def build_sections(
                 every, main.given, dataset, quantity, values, predictions.raw, rows=options.rows
             ),
             given_rows=given_rows(
-                options.given,
-                dataset,
-                values,
-                rhale,
-                pdp,
-                curves.get(label, {}),
-                every,
-                main.given,
+                options.given, dataset, values, rhale, pdp, curves.get(label, {}), every, main.given
             ),
         )
         sections.append(one)

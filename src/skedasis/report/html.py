@@ -311,7 +311,7 @@ BAR_WIDTH = 96
 
 
 def ranking(section: ModelSection, anchors: Mapping[str, str]) -> Context:
-    """Return a model's ranking: numbers with bars and intervals, and counts of bins, rows and warnings."""
+    """Return a model's ranking: numbers with bars and intervals, by what rows differ, and counts of warnings."""
     points, counts = section.importance_points, _counts(section)
     ends = [(*(p.importance_ends or ()), *(p.heterogeneity_score_ends or ())) for p in points]
     top = _largest(chain(*((p.importance, p.heterogeneity_score) for p in points), *ends))
