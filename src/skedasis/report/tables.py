@@ -1,4 +1,4 @@
-"""The tables of a page: the numbers of an effect, and of the rows and cohorts that the caller named."""
+"""The tables of a page: the numbers of an effect, also for the shell, and of the rows and cohorts that are named."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def rows_table(section: ModelSection, features: Sequence[str]) -> NumberTable:
         columns[f"{row.id}: effect"] = [_known(at.deviation) for at in found]
     caption = (
         f"Effects at the values of the rows, compared with their mean over the rows, in units of {section.axis}. Where "
-        "a feature has regions, the effect and the mean are those of the row’s region."
+        "a feature has groups of rows, the effect and the mean are those of the row’s group."
     )
     return NumberTable(caption, columns)
 

@@ -202,7 +202,7 @@ class VarianceShares(SavedResult):
         return "\n".join(lines)
 
 
-_CURVES = "The curves shown ({by}) explain {average}[; with a curve for each region of {names:list}, {by_region}]"
+_CURVES = "The curves shown ({by}) explain {average}[; with curves of groups of rows for {names:list}, {by_region}]"
 
 
 def curves_text(found: VarianceShares) -> str:
