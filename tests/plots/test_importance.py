@@ -161,16 +161,21 @@ class TestPermutation:
         assert first.x.label == "entropy [nats]"
         assert first.y.name == "% of rows"
 
-    def test_both_means_are_marked(self):
-        given = local()
+    @pytest.mark.parametrize("weight", [None, np.arange(50.0)])
+    def test_both_means_are_marked(self, weight):
+        given = local(weight=weight)
         panel = permutation_figure(given, features=["f0"]).main
+
+        def mean(values):
+            return np.average(values.reshape(50, -1).mean(axis=1), weights=weight)
+
         for when, values in (("before", given.local.before), ("after", given.local.after[0])):
             line, arrow = (
                 mark(panel, Segments, f"mean-{when}"),
                 mark(panel, Points, f"arrow-{when}"),
             )
-            assert line.x0[0] == line.x1[0] == arrow.x[0] == pytest.approx(values.mean())
-        a, b = given.local.before.mean(), given.local.after[0].mean()
+            assert line.x0[0] == line.x1[0] == arrow.x[0] == pytest.approx(mean(values))
+        a, b = mean(given.local.before), mean(given.local.after[0])
         assert panel.notes[0] == f"mean {a:.3g} → {b:.3g}"
 
     def test_tooltips_state_both_percentages(self):

@@ -14,6 +14,7 @@ from skedasis._numbers import number, percent
 from skedasis.analysis import variance_shares
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.findings import effect_size, findings, headline, moving
+from skedasis.report.first_screen import _affected as affected
 from skedasis.report.first_screen import _level as level
 from skedasis.report.first_screen import (
     models_findings,
@@ -246,3 +247,16 @@ def test_a_class_is_named_once_in_sentences_and_figures(X):
     right = percent(np.mean(model.predict(X) == labels))
     said = headline(one, rows=600, features=3, target="status")
     assert said.startswith(f"A LogisticRegression predicts status: right for {right} of the rows (")
+
+
+def test_groups_of_rows_have_their_own_shares(X):
+    weight = np.where(X[:, 1] > 0.5, 4.0, 1.0)
+    model = lambda X: X[:, 0] * np.where(X[:, 1] > 0.5, 3.0, -1.0)  # noqa: E731
+    section = sections(model, X, sample_weight=weight)[0]
+    found = next(
+        c for c in affected(section, dict.fromkeys(section.rhale, "")) if c["name"] == "x0"
+    )
+    shares = {rule.split()[1]: share for rule, share, _ in found["lines"]}
+    above = weight[X[:, 1] > 0.5].sum() / weight.sum()
+    for side, part in ((">", above), ("≤", 1 - above)):
+        assert float(shares[side].split("(")[1].split(" %")[0]) == pytest.approx(100 * part, abs=2)

@@ -1,13 +1,16 @@
 """A report's texts: formatted numbers, and sentences that claim no more than the result."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.stats
 
 import skedasis as sd
 from skedasis._numbers import number
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from skedasis.report.format import NumberTable
+from skedasis.report.tables import effect_tables
 
 
 @pytest.fixture
@@ -73,6 +76,59 @@ def test_scatter_counts_rows_against_their_average(X):
     assert report_text.opposite_sign_share(weighted) == pytest.approx(
         below / (below + 2 * (1 - below)), abs=1e-9
     )
+
+
+@pytest.mark.parametrize("method", [sd.ALE, sd.RHALE])
+def test_no_row_is_against_an_average_of_rows_alike(method):
+    """All rows have the slope that the average has at their place: at an edge, that of the bin that they are in."""
+    X = np.random.default_rng(0).choice([0.0, 0.3, 1.0, 1.6, 2.0], (600, 1))
+    edges = method(bins=sd.Edges([0.0, 1.0, 2.0]))
+    closed = sd.explain(lambda X: X[:, 0], X, 0, method=edges).spec.closed
+
+    def slope(X):
+        up = X[:, :1] >= 1 if closed == "left" else X[:, :1] > 1
+        return np.where(up, 1.0, -1.0)
+
+    steps = sd.prediction(lambda X: np.abs(X[:, 0] - 1), slope=slope)
+    assert report_text.opposite_sign_share(sd.explain(steps, X, 0, method=edges)) == 0
+
+
+def test_no_row_is_against_an_average_whose_slope_changes_as_its_own():
+    U = np.random.default_rng(1).uniform(-1, 1, (600, 1))
+    square = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: 2 * X)
+    bent = sd.explain(square, U, 0, method="rhale")
+    assert bent.bins.slope_change.any()
+    assert report_text.opposite_sign_share(bent) < 0.02
+
+
+def test_tables_have_the_slopes_at_the_ends_of_a_bin_and_their_deviations(X):
+    square = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: np.c_[2 * X[:, 0], 0 * X[:, 1:]])
+    bent = sd.explain(square, X, 0, method="rhale")
+    slopes = dict(effect_tables(bent)[0].columns)["Mean slope"]
+    low, high = (float(v.replace("−", "-")) for v in slopes[0].split(" … "))
+    assert (low, high) == pytest.approx((2 * bent.bins.low[0], 2 * bent.bins.high[0]), abs=0.05)
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=sd.Edges([-1, 0, 1])))
+    left = X[:, 0] <= 0
+    found = dict(effect_tables(e)[0].columns)
+    spread = [X[of, 1].std(ddof=1) for of in (left, ~left)]
+    assert list(map(float, found["Std of slopes"])) == pytest.approx(spread, rel=0.01)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_share_of_a_level_is_that_of_the_weight_of_its_rows(weighted):
+    level = np.repeat(["a", "b"], [30, 10])
+    weight = np.where(level == "b", 3.0, 1.0) if weighted else None
+    X = pd.DataFrame({"level": level, "x": np.linspace(0, 1, 40)})
+    e = sd.explain(lambda X: 1.0 * (X["level"] == "a"), X, "level", sample_weight=weight)
+    columns = dict(effect_tables(e)[0].columns)
+    found = dict(zip(columns["Level"], columns["Share"], strict=True))
+    assert found == ({"a": "50 %", "b": "50 %"} if weighted else {"a": "75 %", "b": "25 %"})
+
+
+def test_the_average_is_known_to_half_of_its_widest_interval(X):
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.RHALE(bins=sd.Uniform(5)))
+    half = scipy.stats.t.ppf(0.975, e.df) * e.std_error
+    assert f"known to ± {np.nanmax(half):.2g} or" in report_text.precision_sentence(e, e)
 
 
 def test_against_needs_rows_and_bins(X):
