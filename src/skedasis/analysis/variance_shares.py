@@ -233,10 +233,10 @@ def variance_shares(
     ...     sd.variance_shares(lambda X: X[:, 0] * (X[:, 1] > 0.5) + X[:, 2] ** 2, X, effects=None)
     ... )
     Variance of prediction at 2,000 held-out rows, by functions fitted on 2,000 others
-    part           share       ±  R² up to here
-    main effects    89 %   0.8 %           89 %
-    regions of x0   10 %   0.8 %         99.9 %
-    not explained  0.1 %  <0.1 %
+    part                   share       ±  R² up to here
+    each feature alone      89 %   0.8 %           89 %
+    groups of rows for x0   10 %   0.8 %         99.9 %
+    not explained          0.1 %  <0.1 %
     """
     started = time.perf_counter()
     check_one_model(model, "variance_shares", "sd.variance_shares(m, X)")
