@@ -172,6 +172,17 @@ def test_screening_of_several_outputs_keeps_the_first_pair_of_each():
         assert (first.feature_0, first.feature_1) == (f"x{2 * k}", f"x{2 * k + 1}")
 
 
+def test_many_pairs_of_an_output_of_large_numbers_do_not_displace_that_of_another():
+    X = table(80, 8)
+    i, j = np.triu_indices(5, 1)
+
+    def outputs(X: np.ndarray) -> np.ndarray:
+        return np.column_stack([1e3 * (X[:, i] * X[:, j]).sum(axis=1), X[:, 6] * X[:, 7]])
+
+    _, small = sd.interactions(sd.prediction(outputs, output="all"), X, **FAST).values()
+    assert small["x6", "x7"].h2_unnormalized > 0.1
+
+
 @pytest.mark.parametrize("unit", [1.0, 1e9])
 def test_screening_keeps_weak_pairs_beside_an_output_without_interactions(unit: float):
     X = table(300, 10)
