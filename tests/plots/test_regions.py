@@ -134,7 +134,9 @@ def test_together_curves_differ_by_line_mark_and_rule(two, eight):
     panel = spec.main
     lines = [m for m in marks_of(panel, Line) if m.style != "whole"]
     assert [m.label for m in lines] == ["[0] workingday = 0", "[1] workingday = 1"]
-    assert len(list(marks_of(panel, Area))) == 2
+    bands = list(marks_of(panel, Area))
+    assert [m.label for m in bands if len(m.x) == 0] == ["95 % interval"]  # their legend entry
+    assert len(bands) == 2 + 1
     many = regions_figure(eight, RegionsPlotOptions("together"))
     assert len({m.style for m in marks_of(many.main, Line)}) == 9
     assert not list(marks_of(many.main, Area))
