@@ -57,7 +57,7 @@ def test_steps_against_their_average_are_counted():
 
     found = effect(f, X)
     assert report_text.opposite_sign_share(found) == pytest.approx(0.3)
-    assert "For 30 % of the rows the effect goes the other way." in (
+    assert "For 30 % of the rows' steps between levels the effect goes the other way." in (
         report_text.heterogeneity_sentence(found)
     )
     weights = np.where(X["z"] < 3, 2.0, 1.0)

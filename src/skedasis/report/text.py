@@ -108,7 +108,8 @@ def heterogeneity_sentence(effect: Effect) -> str:
     said, share = tell(BETWEEN_ROWS[case], **facts), opposite_sign_share(effect)
     if share is None:
         return said
-    return f"{said} {tell(OPPOSITE, share=share) if share > 0 else NONE_OPPOSITE}"
+    levels = isinstance(effect.axis, LevelAxis)
+    return f"{said} {tell(OPPOSITE, share=share, levels=levels) if share > 0 else NONE_OPPOSITE}"
 
 
 def precision_sentence(rhale: Effect, ale: Effect) -> str:
