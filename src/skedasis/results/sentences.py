@@ -300,7 +300,9 @@ ANOTHER = "another split does about as well[: {rule:rule}]"
 NO_EFFECT = "No row's prediction changes with this feature."
 
 
-OPPOSITE = "For {share:%} of the {levels:rows' steps between levels|rows} the effect goes the other way."
+OPPOSITE = (
+    "For {share:%} of the {levels:rows' steps between levels|rows} the effect goes the other way."
+)
 
 
 NONE_OPPOSITE = "For no row does the effect go the other way."
