@@ -337,6 +337,16 @@ def test_important_features_come_first_and_small_ones_are_left_out():
         assert set(found) == set(every)
 
 
+def test_an_unknown_score_is_not_taken_for_none():
+    section = section_of(lambda X: X[:, 0], uniform(2))
+    unknown = replace(section.rhale["x1"], swap_score=None)
+    effects = type(section.rhale)({**section.rhale, "x1": unknown})
+    for one, known in ((section, True), (replace(section, rhale=effects), False)):
+        said = {f.text for f in findings(one)}
+        assert ("Features without any effect: x1." in said) == known
+        assert ("The effect of every feature is the same for all rows." in said) == known
+
+
 def test_others_follow_the_first_sentences():
     X = uniform(3, 400)
     section = section_of(lambda X: X[:, 0] + X[:, 1] * X[:, 0], X)

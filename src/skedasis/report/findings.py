@@ -144,9 +144,7 @@ def _of_target(section: ModelSection, target: str) -> tuple[str, dict[str, objec
         which = f"“{named(section.class_name, NAME_LENGTH)}”"
         # Of several classes, the quality is that of all.
         return "target" if several else "class", {"target": name, "which": which}
-    if (
-        section.quantity != "prediction"
-    ):  # the caller's name of what is predicted, or another quantity
+    if section.quantity != "prediction":  # it has a name of its own, or is another quantity
         predicts = quality is not None and quality.kind == "regression"
         name = named(section.quantity, NAME_LENGTH) if predicts else ""
     if name:
@@ -935,14 +933,14 @@ def _model_findings(section: ModelSection) -> list[Sentence]:
     names = {
         "misleading" if hidden else "small": [r.feature for r in hidden or differing][:3],
         "warned": sorted(warned, key=lambda name: -warned[name]),
-        "unused": [r.feature for r in ranks if max(r.importance, r.heterogeneity_score) == 0],
+        "unused": [r.feature for r in ranks if r.importance == r.heterogeneity_score == 0],
     }
     found = [
         Sentence("model", tuple(some), tell(MODEL[case], names=listed_features(some)))
         for case, some in names.items()
         if some
     ]
-    same = bool(scored) and not differing
+    same = len(scored) == len(ranks) and not differing
     return [Sentence("model", (), MODEL["same"])] * same + found
 
 

@@ -263,7 +263,10 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
     ]
 
 
-WORTHLESS = ": added up, they say no more of a row than the mean, as features act together; each holds on average"
+WORTHLESS = (
+    ": added up, they are no better than the mean of all rows, because features act together; "
+    "each curve alone is right on average"
+)
 """The text where the sum of the curves predicts the quantity worse than its mean does."""
 
 LEAST = 0.005
