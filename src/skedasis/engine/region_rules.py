@@ -247,7 +247,7 @@ class RuleFinder:
         allowed = self.conditioning.allowed_for(task.feature)
         loss = _relative_loss(effects, criterion, whole)
         search = self._region_search([effects], allowed=allowed, loss=loss, tests=len(self.tasks))
-        return self._tree(search, criterion)
+        return rules_of_search(search, self.conditioning, criterion, self._rows)
 
     def _joint(
         self, label: OutputLabel, wholes: Mapping[str, Effect], kept: Mapping[str, KeptEffects]
@@ -270,115 +270,13 @@ class RuleFinder:
             return self.one_region(criterion, NO_LOSS)
         every = range(len(self.conditioning.found))
         search = self._region_search(effects, allowed=every, loss=loss, tests=1)
-        return self._tree(search, criterion)
+        return rules_of_search(search, self.conditioning, criterion, self._rows)
 
     def one_region(self, criterion: str, note: str, loss: float = 0.0) -> RegionRules:
         """Return a tree of one region, and why it is not divided."""
         rows = np.arange(len(self.job.dataset))
-        node = replace(self._node(rows), region=0, loss=loss, note=note)
+        node = replace(_node(rows, self.weight(rows)), region=0, loss=loss, note=note)
         return RegionRules([node], np.zeros(len(rows), dtype=np.int64), criterion, (0.0, 0.0, 0.0))
-
-    def _node(self, rows: Ints) -> RegionNode:
-        """Return a node of some rows as if they were all rows."""
-        text, weight = rule_text(()), self.weight(rows)
-        return RegionNode("", text, (), -1, (), 0, len(rows), weight, None, -1, 0.0)
-
-    def _tree(self, search: RegionSearch, criterion: str) -> RegionRules:
-        """Search, and return the tree with its rules in words."""
-        root = search.run(self._rows)
-        relative = root.loss if search.loss is None else search.loss
-        total = max(root.weight * relative, 1e-300)
-        region = np.zeros(len(self.job.dataset), dtype=np.int64)
-        numbers = itertools.count()
-        nodes: list[RegionNode] = []
-        shares: list[tuple[float, float, float]] = []
-        for node, rows, ahead in self._grow(root, _Place(np.arange(len(region))), total):
-            if node.split is None:
-                node = replace(node, region=next(numbers))  # noqa: PLW2901
-                region[rows] = node.region
-            elif not ahead:  # what both cuts explain together is counted where the first is
-                shares.append(
-                    (node.split.share, node.split.share_error, node.split.share_in_sample)
-                )
-            nodes.append(node)
-        in_sample = sum(s[2] for s in shares)
-        if search.loss is None and root.loss > 0:
-            left = sum(leaf.weight * leaf.loss for leaf in root.leaves())
-            in_sample = 1.0 - left / (root.weight * root.loss)
-        explained = sum(s[0] for s in shares)
-        error = math.sqrt(sum(s[1] ** 2 for s in shares))
-        return RegionRules(
-            nodes, region, criterion, (explained, error, in_sample if shares else 0.0)
-        )
-
-    def _grow(
-        self, found: FoundNode, place: _Place, total: float
-    ) -> Iterator[tuple[RegionNode, Ints, bool]]:
-        """Yield a node and those below it, depth first, their rows, and whether their cut was chosen with the parent's.
-
-        `total` is what shares are relative to. The regions have no numbers yet.
-        """
-        split, children, sides, candidate = None, (), [], None
-        if found.rejected is not None:
-            candidate, _ = self._split(found.rejected, place, found.weight / total)
-        if found.split is not None:
-            split, sides = self._split(found.split, place, found.weight / total)
-            # A binary tree with m leaves has 2 m - 1 nodes.
-            second = place.number + 2 * len(found.children[0].leaves())
-            children = place.number + 1, second
-        node = replace(
-            self._node(place.rows),
-            condition=place.condition,
-            rule=rule_text(place.conditions),
-            conditions=place.conditions,
-            parent=place.parent,
-            children=children,
-            depth=found.depth,
-            split=split,
-            loss=found.loss,
-            note=found.note,
-            candidate=candidate,
-        )
-        yield node, place.rows, place.ahead
-        for child, number, (rows, condition) in zip(found.children, children, sides, strict=True):
-            below = _Place(
-                rows,
-                number,
-                place.number,
-                condition.text,
-                merged((*place.conditions, condition)),
-                ahead=found.split is not None and len(found.split.cuts) == 2,
-            )
-            yield from self._grow(child, below, total)
-
-    def _split(
-        self, found: FoundSplit, place: _Place, scale: float
-    ) -> tuple[Split, list[tuple[Ints, Condition]]]:
-        """Return a split in words, and the rows and the condition of each side."""
-        cut, rows = found.cuts[0], place.rows
-        column = self.conditioning.found[cut.column]
-        conditions = column.conditions(cut, rows)
-        another = ""
-        if found.other is not None:
-            of_other = self.conditioning.found[found.other.column]
-            another = of_other.conditions(found.other, rows)[0].text
-        gains = found.gain, found.gain_error, found.gain_in_sample
-        share, error, in_sample = (math.nan if place.ahead else gain * scale for gain in gains)
-        split = Split(
-            column.feature.name,
-            conditions,
-            found.p_value,
-            share,
-            error,
-            in_sample,
-            found.stability,
-            look_ahead=place.ahead or len(found.cuts) == 2,
-            rows=found.rows,
-            another=another,
-            level=found.level,
-        )
-        left = cut.holds(column.coded, rows)
-        return split, [(rows[left], conditions[0]), (rows[~left], conditions[1])]
 
     # --- given regions ----------------------------------------------------------------------------
 
@@ -395,11 +293,16 @@ class RuleFinder:
             loss = _relative_loss(effects, criterion, whole)
             shares = self._given_shares(effects, loss, given)
         every = np.arange(len(self.job.dataset))
-        nodes = [replace(self._node(every), children=tuple(range(1, len(given.rules) + 1)))]
+        nodes = [
+            replace(
+                _node(every, self.weight(every)), children=tuple(range(1, len(given.rules) + 1))
+            )
+        ]
         for number, rule in enumerate(given.rules):
+            rows = np.flatnonzero(given.region == number)
             nodes.append(
                 replace(
-                    self._node(np.flatnonzero(given.region == number)),
+                    _node(rows, self.weight(rows)),
                     condition=rule,
                     rule=rule,
                     conditions=tuple(given.conditions[number : number + 1]),
@@ -435,6 +338,116 @@ class RuleFinder:
         return gain * scale, math.sqrt(variance) * scale, in_sample * scale
 
 
+# --- from a search to rules in words ----------------------------------------------------------------
+
+
+def rules_of_search(
+    search: RegionSearch,
+    conditioning: ConditioningFeatures,
+    criterion: str,
+    rows: Ints | None = None,
+) -> RegionRules:
+    """Search among some rows, None for all, and return the tree of all rows, with its rules in words."""
+    root = search.run(rows)
+    relative = root.loss if search.loss is None else search.loss
+    total = max(root.weight * relative, 1e-300)
+    region = np.zeros(len(search.half), dtype=np.int64)
+    numbers = itertools.count()
+    nodes: list[RegionNode] = []
+    shares: list[tuple[float, float, float]] = []
+    words = _TreeWords(search, conditioning, total)
+    for node, of_node, ahead in words.nodes(root, _Place(np.arange(len(region)))):
+        if node.split is None:
+            node = replace(node, region=next(numbers))  # noqa: PLW2901
+            region[of_node] = node.region
+        elif not ahead:  # what both cuts explain together is counted where the first is
+            shares.append((node.split.share, node.split.share_error, node.split.share_in_sample))
+        nodes.append(node)
+    in_sample = sum(s[2] for s in shares)
+    if search.loss is None and root.loss > 0:
+        left = sum(leaf.weight * leaf.loss for leaf in root.leaves())
+        in_sample = 1.0 - left / (root.weight * root.loss)
+    explained = sum(s[0] for s in shares)
+    error = math.sqrt(sum(s[1] ** 2 for s in shares))
+    return RegionRules(nodes, region, criterion, (explained, error, in_sample if shares else 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class _TreeWords:
+    """Says a found tree in words; `total` is what shares are relative to."""
+
+    search: RegionSearch
+    conditioning: ConditioningFeatures
+    total: float
+
+    def nodes(self, found: FoundNode, place: _Place) -> Iterator[tuple[RegionNode, Ints, bool]]:
+        """Yield a node and those below it, depth first, their rows, and whether their cut was chosen with the parent's.
+
+        The regions have no numbers yet.
+        """
+        split, children, sides, candidate = None, (), [], None
+        if found.rejected is not None:
+            candidate, _ = self._split(found.rejected, place, found.weight / self.total)
+        if found.split is not None:
+            split, sides = self._split(found.split, place, found.weight / self.total)
+            # A binary tree with m leaves has 2 m - 1 nodes.
+            second = place.number + 2 * len(found.children[0].leaves())
+            children = place.number + 1, second
+        node = replace(
+            _node(place.rows, self.search.weight(place.rows)),
+            condition=place.condition,
+            rule=rule_text(place.conditions),
+            conditions=place.conditions,
+            parent=place.parent,
+            children=children,
+            depth=found.depth,
+            split=split,
+            loss=found.loss,
+            note=found.note,
+            candidate=candidate,
+        )
+        yield node, place.rows, place.ahead
+        for child, number, (rows, condition) in zip(found.children, children, sides, strict=True):
+            below = _Place(
+                rows,
+                number,
+                place.number,
+                condition.text,
+                merged((*place.conditions, condition)),
+                ahead=found.split is not None and len(found.split.cuts) == 2,
+            )
+            yield from self.nodes(child, below)
+
+    def _split(
+        self, found: FoundSplit, place: _Place, scale: float
+    ) -> tuple[Split, list[tuple[Ints, Condition]]]:
+        """Return a split in words, and the rows and the condition of each side."""
+        cut, rows = found.cuts[0], place.rows
+        column = self.conditioning.found[cut.column]
+        conditions = column.conditions(cut, rows)
+        another = ""
+        if found.other is not None:
+            of_other = self.conditioning.found[found.other.column]
+            another = of_other.conditions(found.other, rows)[0].text
+        gains = found.gain, found.gain_error, found.gain_in_sample
+        share, error, in_sample = (math.nan if place.ahead else gain * scale for gain in gains)
+        split = Split(
+            column.feature.name,
+            conditions,
+            found.p_value,
+            share,
+            error,
+            in_sample,
+            found.stability,
+            look_ahead=place.ahead or len(found.cuts) == 2,
+            rows=found.rows,
+            another=another,
+            level=found.level,
+        )
+        left = cut.holds(column.coded, rows)
+        return split, [(rows[left], conditions[0]), (rows[~left], conditions[1])]
+
+
 @dataclass(frozen=True, eq=False)
 class _Place:
     """Where a node of the tree is: its rows, its number and its parent's, and its rule."""
@@ -446,6 +459,11 @@ class _Place:
     conditions: tuple[Condition, ...] = ()
     ahead: bool = False
     """Whether its cut was chosen together with that of its parent."""
+
+
+def _node(rows: Ints, weight: float) -> RegionNode:
+    """Return a node of some rows as if they were all rows."""
+    return RegionNode("", rule_text(()), (), -1, (), 0, len(rows), weight, None, -1, 0.0)
 
 
 def _without_heterogeneity(whole: Effect) -> bool:

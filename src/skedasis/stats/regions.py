@@ -641,7 +641,7 @@ class RegionSearch:
 
     def run(self, rows: Ints | None = None) -> FoundNode:
         rows = np.arange(len(self.half)) if rows is None else rows
-        return self._grow(rows, 0, self.alpha, self._weight(rows), None)
+        return self._grow(rows, 0, self.alpha, self.weight(rows), None)
 
     @cached_property
     def floor(self) -> float:
@@ -649,7 +649,7 @@ class RegionSearch:
         rounding = NEGLIGIBLE * sum(e.mean_square for e in self.effects)
         return max(self.negligible, rounding)
 
-    def _weight(self, rows: Ints) -> float:
+    def weight(self, rows: Ints) -> float:
         return float(len(rows)) if self.weights is None else float(self.weights[rows].sum())
 
     def part(self, rows: Ints) -> RegionPart:
@@ -666,7 +666,7 @@ class RegionSearch:
     def _grow(
         self, rows: Ints, depth: int, alpha: float, root_weight: float, root_loss: float | None
     ) -> FoundNode:
-        node = FoundNode(rows, depth, self._weight(rows))
+        node = FoundNode(rows, depth, self.weight(rows))
         in_half = self.half[rows]
         a, b = self.part(rows[in_half]), self.part(rows[~in_half])
         squares = sum(p.squares for p in (*a.nodes, *b.nodes))
@@ -975,7 +975,7 @@ class RegionSearch:
         first = cuts[0].holds(self.columns[cuts[0].column], node.rows)
         for side in (first, ~first):
             rows = node.rows[side]
-            child = FoundNode(rows, node.depth + 1, self._weight(rows))
+            child = FoundNode(rows, node.depth + 1, self.weight(rows))
             halves = self.half[rows]
             nodes = [n for h in (halves, ~halves) for n in self.part(rows[h]).nodes]
             child.loss = sum(n.squares for n in nodes) / max(child.weight, 1e-300)
