@@ -50,7 +50,6 @@ from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.evaluator import ResponseCache, probe_model
-from skedasis.quantities.loss import class_indicator
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
@@ -786,7 +785,7 @@ def _is_class(quantity: Probability, y: Values) -> Floats:
     """Return 1 for labels of the explained class, else 0."""
     classes: list[object] = [0, 1]
     if quantity.label is not None:
-        return class_indicator(quantity, y)
+        return quantity.observed_labels(y)
     if isinstance(quantity.model, _HasClasses):
         classes = np.asarray(quantity.model.classes_).tolist()
     elif quantity.column is not None:

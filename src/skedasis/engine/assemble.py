@@ -184,8 +184,10 @@ def abouts_of(job: Job, label: OutputLabel, task: Task) -> tuple[About, ...]:
 
 
 def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
+    name, unit, library = quantity.name, quantity.unit, dataset.library
+    log_scale = quantity.log_scale
     if isinstance(column, Feature):
-        return About(column, quantity.name, quantity.unit, dataset.library)
+        return About(column, name, unit, library, log_scale=log_scale)
     feature = column.feature
     gaps: tuple[Gap, ...] = ()
     if isinstance(column, LevelColumn):
@@ -194,5 +196,6 @@ def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
         std, dtype = weighted_std(codes, column.weight / column.weight.sum()), feature.dtype
     else:
         std, dtype, gaps = column.std, str(column.dtype), column.gaps
-    name, unit, library = quantity.name, quantity.unit, dataset.library
-    return About(feature, name, unit, library, std, column.missing, dtype, gaps)
+    return About(
+        feature, name, unit, library, std, column.missing, dtype, gaps, log_scale=log_scale
+    )

@@ -24,7 +24,7 @@ from skedasis.methods.plans import BatchStats
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator
-from skedasis.quantities.loss import LOSSES, class_indicator
+from skedasis.quantities.loss import LOSSES
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.display import METRIC_ROWS
@@ -160,7 +160,7 @@ def positives(quantity: Quantity, y: Values, name: str) -> Bools:
     """
     what = f"PFI(metric={name!r}): y"
     if isinstance(quantity, Probability):
-        result = class_indicator(quantity, y) > 0
+        result = quantity.observed_labels(y) > 0
         some = "all are" if result.all() else "never are"
         got = f"labels that {some} the class of {quantity.name}"
     else:

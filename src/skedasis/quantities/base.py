@@ -70,6 +70,9 @@ class Quantity(ABC):
     labelled: bool = False
     """Whether the quantity needs the rows' labels: likelihoods and losses do, predictions and entropies do not."""
 
+    observed_only: bool = False
+    """Whether only observed rows have values, those with their own labels: methods that change rows refuse it."""
+
     copy: bool = False
     """Whether each call of the model gets rows of its own, which are never used again."""
 
@@ -80,6 +83,34 @@ class Quantity(ABC):
     def batch_rows(self) -> int | None:
         """Return how many rows a batch should have at most because of the model; None for any number."""
         return self.model.batch_rows if isinstance(self.model, AdaptedModel) else None
+
+    @property
+    def log_scale(self) -> bool:
+        """Return whether the values are natural logarithms of what the labels are."""
+        return False
+
+    def on_label_scale(self) -> Quantity | None:
+        """Return the quantity of the same model whose mean is compared with that of the labels; None if there is none.
+
+        It is a prediction, a probability, or what a function of one was computed from: the prediction itself for a
+        function that shows it on another scale (`inverse="log"`, "sqrt", a logit), the function's value for one that
+        undoes a transformation of the labels (`inverse="exp"`, "square"). Entropies, variances and losses have none,
+        nor have all outputs of a model together, as the labels are those of one.
+        """
+        return None
+
+    def observed_labels(self, y: Values) -> Floats:
+        """Return labels as numbers that `on_label_scale` predicts, (n,): for a probability 1 for its class, else 0.
+
+        Raises `DataError` for labels that are not finite numbers, or no classes of the model. Only if the quantity has
+        a label scale.
+        """
+        raise UnsupportedError(
+            self.describe(),
+            "a quantity that is not compared with labels",
+            "a prediction or a probability",
+            "Use sd.prediction(model) or sd.probability(model)",
+        )
 
     def with_model(self, model: object) -> Quantity | None:
         """Return this quantity of another model with the same responses; None if that is not possible."""

@@ -103,6 +103,20 @@ KNOWN: dict[str, Known] = {
 }
 """By name; a ufunc of NumPy or SciPy with one of these names is the same function."""
 
+_OTHER_SCALES = {
+    "log": "exp",
+    "log2": "exp2",
+    "log10": "exp10",
+    "log1p": "expm1",
+    "sqrt": "square",
+    "cbrt": "cube",
+    "arcsinh": "sinh",
+    "arctanh": "tanh",
+    "logit": "expit",
+    "ndtri": "ndtr",
+}
+"""Functions that show a response on another scale, and what undoes them. Others undo a transformation of the labels."""
+
 _UFUNCS = {"positive": "identity"}
 """Ufuncs with other names."""
 
@@ -125,6 +139,16 @@ class InverseFunction:
     def stepped(self) -> bool:
         """Return whether the function is known to be piecewise constant, so that its slopes mean nothing."""
         return isinstance(self.function, np.ufunc) and self.name in _STEPS
+
+    @property
+    def known(self) -> bool:
+        """Return whether the name is that of the function, because it is known by it or a ufunc."""
+        return self.function is None or isinstance(self.function, np.ufunc)
+
+    @property
+    def undone_by(self) -> str | None:
+        """Return the name of the function that leads back to the scale of the labels; None if the values are on it."""
+        return _OTHER_SCALES.get(self.name) if self.known else None
 
     @property
     def described(self) -> str:
@@ -177,9 +201,9 @@ class InverseFunction:
         return values
 
 
-def as_inverse(inverse: object, what: str = "prediction(inverse)") -> InverseFunction | None:
-    """Return the argument `inverse` as a function with derivatives; None stays None."""
-    if inverse is None or isinstance(inverse, InverseFunction):
+def as_inverse(inverse: object, what: str = "prediction(inverse)") -> InverseFunction:
+    """Return the argument `inverse` as a function with derivatives."""
+    if isinstance(inverse, InverseFunction):
         return inverse
     if isinstance(inverse, str):
         return InverseFunction(_known_name(inverse, what))

@@ -21,7 +21,7 @@ from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
-from skedasis.distributions.base import class_codes, label_numbers
+from skedasis.distributions.base import class_codes
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import as_array, as_numbers
@@ -138,9 +138,7 @@ class ErrorLoss(Loss):
 
     def encoded(self, y: Values) -> Floats:
         """Return labels as numbers; for a probability, 1 where the row belongs to its class, else 0."""
-        if isinstance(self.of, Probability):
-            return class_indicator(self.of, y)
-        return label_numbers(y, self.describe())
+        return self.of.observed_labels(y)
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         residual = self._residual(raw, y)
@@ -256,28 +254,6 @@ class OwnLoss(Loss):
         return values
 
 
-def class_indicator(of: Probability, y: Values) -> Floats:
-    """Return 1 where a row belongs to the class whose probability is explained, else 0."""
-    what = of.describe()
-    if of.label is not None:
-        return (class_codes(y, of.label.classes, what) == of.label.index).astype(float)
-    classes = getattr(of.model, "classes_", None)
-    if classes is not None and has_predict_proba(of.model):
-        return (class_codes(y, np.asarray(classes).tolist(), what) == of.column).astype(float)
-    numbers = label_numbers(y, what)
-    binary = of.column is None
-    if (numbers < 0).any() or (numbers % 1 != 0).any() or (binary and (numbers > 1).any()):
-        raise DataError(
-            f"{what}: y",
-            "labels that are no indices of classes",
-            "0 or 1" if binary else "0, 1, …: the column indices of the model's response",
-            "Encode the labels, for example y == 'yes'"
-            if binary
-            else "Encode the classes as numbers",
-        )
-    return (numbers == (1 if binary else of.column)).astype(float)
-
-
 # --- the function `loss` --------------------------------------------------------------------------
 
 
@@ -306,7 +282,8 @@ def loss(
     ----------
     model : fitted estimator, callable, or quantity
         A `prediction` or `probability` keeps its slopes, name and unit. The squared error of a probability is the Brier
-        score: the label counts as 1 if the row belongs to that class, else as 0.
+        score: the label counts as 1 if the row belongs to that class, else as 0. Labels are compared with the
+        exponential of a prediction with a log link.
     kind : str or callable
         With label y and prediction f:
 
@@ -480,6 +457,8 @@ def _of_quantity(
     if isinstance(model, Logit) or not isinstance(model, (Prediction, Probability)):
         fix = "Pass the model, sd.prediction(model) or sd.probability(model)"
         raise UnsupportedError(what, got, "a prediction of the label", fix)
+    if isinstance(model, Prediction) and model.link is not None:
+        model = model.on_label_scale() or model
     is_probability = isinstance(model, Probability)
     if is_probability and kind == "zero_one":
         fix = "Pass the classifier: sd.loss(model, 'zero_one')"

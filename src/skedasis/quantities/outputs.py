@@ -24,7 +24,7 @@ from typing import (
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import check_flag, check_int_or_none, is_int, shown
+from skedasis._arguments import check_flag, check_int_or_none, check_option, is_int, shown
 from skedasis._error_state import users_error_state
 from skedasis._escaping import Printed
 from skedasis._types import (
@@ -39,6 +39,7 @@ from skedasis._types import (
 )
 from skedasis.data.dataset import Dataset, as_arrays, as_dataset, as_frames
 from skedasis.data.features import Feature
+from skedasis.distributions.base import class_codes, label_numbers
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import introspection
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
@@ -168,6 +169,11 @@ class FromModel(Quantity):
             dataset = as_frames(dataset, [str(n) if isinstance(n, str) else n for n in names])
         return self.with_labels(dataset)
 
+    @property
+    def call_settings(self) -> CallSettings:
+        """Return how the model is called, for another quantity of it."""
+        return {"copy": self.copy, "call_rows": self.call_rows}
+
     def _closed_form(self) -> Derivative | None:
         return None
 
@@ -225,6 +231,18 @@ class FromModel(Quantity):
 # --- prediction, probability, logit ---------------------------------------------------------------
 
 
+def as_function(inverse: InverseLike) -> InverseFunction:
+    """Return the argument `inverse` as a function with derivatives."""
+    from skedasis.quantities.inverse import as_inverse  # imported late: few quantities have one
+
+    return as_inverse(inverse)
+
+
+def _undone(name: str, function: str, plain: str, undo: str) -> str:
+    """Return the name of what a function was computed from: a default name without it, else what undoes it."""
+    return name.replace(function, plain) if function in name else f"{undo}({name})"
+
+
 _DTYPE_ROWS = 64
 """Rows of a response from which the precision of the model is determined."""
 
@@ -241,6 +259,26 @@ class Prediction(FromModel):
     output: int | None = None
     of: int | None = None
     shared: bool = False
+    link: Literal["log"] | None = field(default=None, kw_only=True)
+
+    @property
+    def log_scale(self) -> bool:
+        return self.link == "log"
+
+    def on_label_scale(self) -> Prediction | None:
+        """Return the exponential of a prediction with a log link, else the prediction; None for all outputs."""
+        if self.shared:
+            return None
+        if self.link is None:
+            return self
+        name = _undone(self.name, "log(prediction)", "prediction", "exp")
+        own, function = (self.slope, self.mixed_slope, self.output, self.of), as_function("exp")
+        return TransformedPrediction(
+            self.model, name, None, *own, inverse=function, **self.call_settings
+        )
+
+    def observed_labels(self, y: Values) -> Floats:
+        return label_numbers(y, self.describe())
 
     def raw(self, X: ModelRows) -> RawResponse:
         return respond(self.model, "predict", X)
@@ -322,6 +360,19 @@ class TransformedPrediction(Prediction):
         return f"{self.name}({title(self.model)}, inverse={self.inverse.name})"
 
     @property
+    def log_scale(self) -> bool:
+        return self.inverse.known and self.inverse.name == "log"
+
+    def on_label_scale(self) -> Prediction | None:
+        """Return the prediction if the function shows it on another scale, else the function's value."""
+        undo = self.inverse.undone_by
+        if self.shared or undo is None:
+            return super().on_label_scale()
+        name = _undone(self.name, f"{self.inverse.name}(prediction)", "prediction", undo)
+        own = self.slope, self.mixed_slope, self.output, self.of
+        return Prediction(self.model, name, None, *own, **self.call_settings)
+
+    @property
     def stepped(self) -> bool:
         """Return whether the model or the inverse is piecewise constant."""
         return self.inverse.stepped or super().stepped
@@ -393,6 +444,8 @@ class Probability(FromModel):
     label: LabelClass | None = None
     class_name: str | None = field(default=None, kw_only=True)
     """The class as text, if the quantity has its default name."""
+    shared: bool = field(default=False, kw_only=True)
+    """Whether it is one of several labels of the model, which are explained together."""
 
     template: ClassVar[str] = "P({})"
     """The default name."""
@@ -419,6 +472,31 @@ class Probability(FromModel):
             )
         return p
 
+    def on_label_scale(self) -> Probability | None:
+        """Return the probability; None for several labels together."""
+        return None if self.shared else self
+
+    def observed_labels(self, y: Values) -> Floats:
+        """Return 1 where a row belongs to the class whose probability is explained, else 0."""
+        what = self.describe()
+        if self.label is not None:
+            return (class_codes(y, self.label.classes, what) == self.label.index).astype(float)
+        classes = getattr(self.model, "classes_", None)
+        if classes is not None and has_predict_proba(self.model):
+            return (class_codes(y, np.asarray(classes).tolist(), what) == self.column).astype(float)
+        numbers = label_numbers(y, what)
+        binary = self.column is None
+        if (numbers < 0).any() or (numbers % 1 != 0).any() or (binary and (numbers > 1).any()):
+            raise DataError(
+                f"{what}: y",
+                "labels that are no indices of classes",
+                "0 or 1" if binary else "0, 1, …: the column indices of the model's response",
+                "Encode the labels, for example y == 'yes'"
+                if binary
+                else "Encode the classes as numbers",
+            )
+        return (numbers == (1 if binary else self.column)).astype(float)
+
     @property
     def place(self) -> int | None:
         return self.column
@@ -436,6 +514,16 @@ class Logit(Probability):
     template: ClassVar[str] = "logit P({})"
 
     scored: bool | None = None
+
+    def on_label_scale(self) -> Probability | None:
+        """Return the probability of the class; None for several labels together."""
+        if self.shared:
+            return None
+        name = _undone(self.name, "logit P(", "P(", "expit")
+        where, class_name = (self.column, self.label), self.class_name
+        return Probability(
+            self.model, name, None, *where, class_name=class_name, **self.call_settings
+        )
 
     def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model, which is called by the same method as this one."""
@@ -495,6 +583,7 @@ def prediction(
     mixed: MixedFunction | None = None,
     output: int | None = None,
     inverse: InverseLike | None = None,
+    link: Literal["log"] | None = None,
     **keywords: Unpack[QuantityKeywords],
 ) -> Prediction: ...
 
@@ -507,6 +596,7 @@ def prediction(
     mixed: MixedFunction | None = None,
     output: str | Sequence[str],
     inverse: InverseLike | None = None,
+    link: Literal["log"] | None = None,
     **keywords: Unpack[QuantityKeywords],
 ) -> MultiOutputQuantity: ...
 
@@ -519,6 +609,7 @@ def prediction(
     mixed: MixedFunction | None = None,
     output: int | str | Sequence[str] | None = None,
     inverse: InverseLike | None = None,
+    link: Literal["log"] | None = None,
     **keywords: Unpack[QuantityKeywords],
 ) -> Prediction | MultiOutputQuantity:
     """Explain what a model predicts.
@@ -545,8 +636,12 @@ def prediction(
         name ("exp", "exp2", "exp10", "expm1", "log", "log1p", "square", "cube", "sqrt", "cbrt", "reciprocal", "sinh",
         "tanh", "expit", "ndtr", "identity"), or a function such as `numpy.exp`, or a function and its derivative. See
         Notes.
+    link : {"log"}, optional
+        "log" says that the values are natural logarithms of what the labels are, such as those of a function that
+        returns log rates. They are explained as they are; where labels are compared with them, their exponentials are.
     name, unit : str, optional
-        Label and unit for the axes of plots. By default "prediction", or "exp(prediction)" with an inverse "exp".
+        Label and unit for the axes of plots. By default "prediction", "exp(prediction)" with an inverse "exp", or
+        "log(prediction)" with a link "log".
 
     Returns
     -------
@@ -555,7 +650,7 @@ def prediction(
     Raises
     ------
     DataError
-        For an unknown `inverse`. For a file that is missing, of another format, or truncated.
+        For an unknown `inverse` or `link`, or both. For a file that is missing, of another format, or truncated.
     UnsupportedError
         For a classifier (labels cannot be averaged), an object that cannot be called, and an ONNX or Keras model that
         does not take exactly one table. On evaluation: for the DALE of a pair of a piecewise linear network, whose
@@ -623,14 +718,16 @@ def prediction(
     check_one_model(model, "prediction", each)
     model = adapt_model(model)
     check_predictor(model, slope, mixed, output)
-    plain = Prediction(model, name or "prediction", unit, slope, mixed, **calls)
+    check_option("prediction(link)", link, ("log", None))
+    if link is not None and inverse is not None:
+        got, expected = f"link={link!r} and an inverse", "one of them"
+        fix = "Leave inverse out to explain the logarithms; inverse='exp' alone explains their exponentials"
+        raise DataError("prediction(inverse, link)", got, expected, fix)
+    default = "prediction" if link is None else f"{link}(prediction)"
+    plain = Prediction(model, name or default, unit, slope, mixed, link=link, **calls)
     if inverse is None:
         return predictions(plain, output)
-    from skedasis.quantities.inverse import as_inverse  # imported late: few quantities have one
-
-    function = as_inverse(inverse)
-    if function is None:
-        return predictions(plain, output)
+    function = as_function(inverse)
     if mixed is not None and slope is None:
         raise DataError(
             "prediction(inverse, mixed)",
@@ -886,7 +983,11 @@ def _of_classes(
     if labels is None:
         parts = {label: quantity(k, label) for k, label in enumerate(names)}
     else:
-        parts = {one.key: quantity(one.column, class_, one) for one in label_outputs(labels)}
+        several = len(labels) > 1
+        parts = {
+            one.key: replace(quantity(one.column, class_, one), shared=several)
+            for one in label_outputs(labels)
+        }
     return MultiOutputQuantity(next(iter(parts.values())), parts, name or function, unit)
 
 
