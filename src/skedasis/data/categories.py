@@ -162,7 +162,7 @@ def _key(value: Level) -> Level:
 
 
 @dataclass(frozen=True, eq=False)
-class Observed:
+class CodedLevels:
     """The codes of rows, and the distinct values and labels of the codes in order."""
 
     codes: Ints
@@ -238,7 +238,7 @@ class LevelColumn:
 
 def ordered_levels(
     feature: Feature, codes: Ints, values: Sequence[Level], sizes: Ints | None = None
-) -> Observed:
+) -> CodedLevels:
     """Return a column's codes and values in the declared order, else in ascending order."""
     typed = [typed_level(v, feature.dtype) for v in values]
     keys = [equality_key(v) for v in typed]
@@ -257,7 +257,7 @@ def ordered_levels(
         order, ordered = [code_of[key] for key in declared], list(declared.values())
     rank = np.full(len(distinct) + 1, -1)
     rank[order] = np.arange(len(order))
-    return Observed(rank[merged], tuple(ordered), labels_of(ordered, feature))
+    return CodedLevels(rank[merged], tuple(ordered), labels_of(ordered, feature))
 
 
 def typed_level(value: Level, dtype: str) -> Level:
@@ -322,7 +322,7 @@ def check_level_count(feature: Feature, levels: int, most: int, *, counted: bool
 
 
 def level_column(
-    dataset: LevelSource, feature: Feature, seen: Observed, top: int | None
+    dataset: LevelSource, feature: Feature, seen: CodedLevels, top: int | None
 ) -> LevelColumn:
     """Return the levels of a dataset's rows with their counts and weights."""
     codes, values, labels = seen.codes, seen.values, seen.labels
@@ -470,7 +470,7 @@ def observed_group(
     columns: Sequence[Feature],
     coded: Sequence[Factorized],
     sizes: Ints | None = None,
-) -> Observed:
+) -> CodedLevels:
     """Return the levels of a group, and the code of each row."""
     if all(set(values) <= {0, 1} for _, values in coded):
         return _one_hot(feature, columns, coded, sizes)
@@ -483,7 +483,7 @@ def _one_hot(
     columns: Sequence[Feature],
     coded: Sequence[Factorized],
     sizes: Ints | None = None,
-) -> Observed:
+) -> CodedLevels:
     """Return the levels of a one-hot block: in each row, the column that is 1, or `NO_COLUMN_LEVEL`."""
     n = len(coded[0][0])
     column_of, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
@@ -508,7 +508,7 @@ def _one_hot(
     column_of[is_missing] = -1
     codes, first = dense_codes(column_of, ~is_missing)
     observed = column_of[first]
-    return Observed(codes, tuple(names[k] for k in observed), tuple(labels[k] for k in observed))
+    return CodedLevels(codes, tuple(names[k] for k in observed), tuple(labels[k] for k in observed))
 
 
 def _shortened(names: list[str]) -> list[str]:
@@ -546,9 +546,9 @@ def group_values(
 def _combined(
     feature: Feature,
     columns: Sequence[Feature],
-    parts: Sequence[Observed],
+    parts: Sequence[CodedLevels],
     sizes: Ints | None,
-) -> Observed:
+) -> CodedLevels:
     """Return the levels of a group of other columns: the observed combinations of their values."""
     is_missing = np.any([part.codes < 0 for part in parts], axis=0)
     codes, first = np.zeros(len(is_missing), dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -570,4 +570,4 @@ def _combined(
         ", ".join(f"{name}={p.labels[k]}" for name, p, k in zip(names, parts, c, strict=True))
         for c in combinations
     ]
-    return Observed(codes, values, _numbered(labels))
+    return CodedLevels(codes, values, _numbered(labels))

@@ -21,8 +21,8 @@ from skedasis._progress import map_in_order
 from skedasis._types import Bools, Container, Floats, Ints, JsonValue, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
+    CodedLevels,
     LevelColumn,
-    Observed,
     check_level_count,
     group_values,
     level_column,
@@ -466,7 +466,7 @@ class Dataset:
         limit = len(self) + 1 if top is not None else most
         return level_column(self, feature, self.observed(feature, limit), top)
 
-    def observed(self, feature: Feature, most: int, sizes: Ints | None = None) -> Observed:
+    def observed(self, feature: Feature, most: int, sizes: Ints | None = None) -> CodedLevels:
         """Return the codes, values and labels of a categorical feature."""
         if feature.members:
             columns = [self.features[j] for j in feature.members]

@@ -9,7 +9,15 @@ from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
 from skedasis.results import json_keys
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, LevelStats
-from skedasis.results.described import Content, Keys, listed, object_of, or_null
+from skedasis.results.described import (
+    INTEGER,
+    Content,
+    JsonSchema,
+    Keys,
+    listed,
+    object_of,
+    or_null,
+)
 from skedasis.results.effect import (
     About,
     AnyMPlot,
@@ -22,6 +30,7 @@ from skedasis.results.effect import (
 )
 from skedasis.results.export import ExportOptions
 from skedasis.results.frames import axis_column, point_column
+from skedasis.results.observed import Observed
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 from skedasis.stats.resampling import t_interval
 
@@ -103,6 +112,8 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         "missing": _missing(effect.missing, effect.missing_point),
         "provenance": effect.provenance,
     }
+    if effect.observed is not None:
+        content["observed"] = _observed(effect.axis, effect.observed)
     if options.rows:
         content["kept_rows"] = None if effect.rows is None else _rows(effect, effect.rows)
         content["ice"] = None if effect.curves is None else _curves(effect, effect.curves)
@@ -262,7 +273,7 @@ def effect_keys() -> tuple[Keys, Keys]:
             "missing": _MISSING_KEYS,
             **json_keys.RECORD,
         },
-        {"kept_rows": _KEPT_KEYS, "ice": _ICE_KEYS},
+        {"observed": _observed_keys(), "kept_rows": _KEPT_KEYS, "ice": _ICE_KEYS},
     )
 
 
@@ -307,6 +318,73 @@ def _missing(rows: int, point: MissingPoint | None) -> Content:
         "rows": rows,
         "value": None if point is None else point.value,
         "error": None if point is None else point.std_error,
+    }
+
+
+_OBSERVED_NUMBERS = {
+    "weight": "Weight of the rows.",
+    "label": "Mean of the labels; of a class, 1 for its rows, else 0. Null where there is no row.",
+    "label_error": "Its standard error.",
+    "prediction": "Mean of the predictions, on the scale of the labels.",
+    "prediction_error": "Its standard error.",
+    "residual": "Mean of label - prediction.",
+    "residual_error": "Its standard error: that of the differences of the same rows.",
+    "df": "Degrees of freedom of the standard errors.",
+}
+
+
+def _observed_numbers_keys() -> Keys:
+    rows = json_keys.table("Number of rows.", INTEGER)
+    return {"rows": rows, **{k: json_keys.table(text) for k, text in _OBSERVED_NUMBERS.items()}}
+
+
+def _observed_keys() -> JsonSchema:
+    text = "One list for each value of the split, with one number for each cell."
+    return object_of(
+        f"Labels and predictions in cells of the feature, only with explain(observed=True). {text}",
+        {
+            "quantity": json_keys.text("Name of the prediction, on the scale of the labels."),
+            "unit": or_null(json_keys.text("Unit of labels and predictions.")),
+            "split": or_null(json_keys.text("Name of the split; null without a name.")),
+            "split_values": json_keys.texts("Its values; one empty text without a split."),
+            "x": json_keys.points("Mean of the feature in each cell, or the level."),
+            **_observed_numbers_keys(),
+            "missing": or_null(
+                object_of("Rows in which the feature is missing.", _observed_numbers_keys())
+            ),
+        },
+        {
+            "left": json_keys.points("Left ends of the cells. Not for categorical features."),
+            "right": json_keys.points("Right ends of the cells."),
+        },
+    )
+
+
+def _observed(axis: Axis, observed: Observed) -> Content:
+    ends: Content = {}
+    if not isinstance(axis, LevelAxis):
+        ends = {
+            "left": axis_column(axis, observed.low),
+            "right": axis_column(axis, observed.high),
+        }
+    x = axis_column(axis, observed.x if isinstance(axis, LevelAxis) else observed.points)
+    missing = observed.missing
+    return {
+        "quantity": observed.quantity,
+        "unit": observed.unit,
+        "split": observed.split_name or None,
+        "split_values": observed.split_values,
+        "x": x,
+        **ends,
+        **_observed_numbers(observed),
+        "missing": None if missing is None else _observed_numbers(missing),
+    }
+
+
+def _observed_numbers(observed: Observed) -> Content:
+    return {
+        "rows": observed.count,
+        **{name: vars(observed)[name] for name in _OBSERVED_NUMBERS},
     }
 
 

@@ -37,6 +37,7 @@ from skedasis.results.display import (
 )
 from skedasis.results.export import Content, ExportOptions, TableColumns
 from skedasis.results.immutable import Immutable
+from skedasis.results.observed import Observed
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.ale_math import Accumulate
@@ -486,7 +487,9 @@ class OnAxis:
 
 @dataclass(frozen=True, eq=False)
 class Effect(
-    ResultWithTables[Literal["effect", "bins", "spread", "curves", "missing"]], OnAxis, OfFeature
+    ResultWithTables[Literal["effect", "bins", "spread", "curves", "missing", "observed"]],
+    OnAxis,
+    OfFeature,
 ):
     """The effect of one feature on a quantity.
 
@@ -503,6 +506,7 @@ class Effect(
         "spread: one row per cell of the spread",
         "curves: one row per point of each curve of a row, if it keeps them",
         "missing: one row for the missing values, if the model accepts them",
+        "observed: one row per cell and value of the split, with ``explain(observed=True)``; missing values come last",
     )
 
     axis: Axis
@@ -540,6 +544,8 @@ class Effect(
     standard errors; in regions; and without a score."""
     curves: Curves | None = None
     """The individual curves that the result keeps: those of PDP and ICE, else of ``explain(curves=30)``."""
+    observed: Observed | None = None
+    """Means of label, prediction and residual in cells of the feature, of ``explain(observed=True)``."""
     # None here; the kinds that have them declare them as parameters.
     bins: BinStats | None = field(default=None, init=False)
     """None for PDP and ICE, which have no bins. For a categorical feature: the steps between adjacent levels."""
@@ -556,6 +562,8 @@ class Effect(
         super().__post_init__()
         if self.spread is not None:
             object.__setattr__(self, "spread", self.spread.on(self.axis))
+        if self.observed is not None:
+            object.__setattr__(self, "observed", self.observed.on(self.axis))
 
     @property
     def n_parts(self) -> int:

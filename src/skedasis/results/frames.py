@@ -16,6 +16,7 @@ from skedasis.registry import listed_methods
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.export import TableColumn, TableColumns
+from skedasis.results.observed import Observed
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 
 FrameColumns = dict[str, Any]
@@ -61,7 +62,39 @@ def effect_table(effect: Effect, of: str) -> FrameColumns:
         names = ("count", "effect", "value", "std", "std_error")
         columns = {c: np.array([getattr(effect.missing_point, c)]) for c in names}
         return _with_feature(effect, columns)
+    if of == "observed" and effect.observed is not None:
+        return _with_feature(effect, _observed(effect, effect.observed))
     raise _no_table(effect, of)
+
+
+_OBSERVED = (
+    *("count", "weight", "label", "label_error", "prediction", "prediction_error"),
+    *("residual", "residual_error", "df"),
+)
+"""Fields of `Observed` by value of the split and cell, (S, K)."""
+
+
+def _observed(effect: Effect, observed: Observed) -> FrameColumns:
+    """Return a row for each value of the split and cell; the rows with a missing value come last."""
+    names = {"level": "x"}
+    if not isinstance(effect.axis, LevelAxis):
+        names = {"x": "points", "left": "low", "right": "high"}
+    splits, missing = len(observed.split_values), observed.missing
+    ends = {
+        name: tile_column(axis_column(effect.axis, vars(observed)[field]), splits)
+        for name, field in names.items()
+    }
+    found = {**ends, **_observed_numbers(observed)}
+    if missing is None:
+        return found
+    none = {name: _unknown(column, splits) for name, column in ends.items()}
+    more = {**none, **_observed_numbers(missing)}
+    return {name: _concatenated([column, more[name]]) for name, column in found.items()}
+
+
+def _observed_numbers(observed: Observed) -> FrameColumns:
+    split = np.repeat(np.array(observed.split_values, dtype=object), len(observed))
+    return {"split": split, **{name: vars(observed)[name].ravel() for name in _OBSERVED}}
 
 
 def _no_table(effect: Effect, of: str) -> UnsupportedError:
@@ -75,8 +108,9 @@ def _no_table(effect: Effect, of: str) -> UnsupportedError:
             "Use of='effect' for the points of the curve",
         )
     fix = f"Use {listed_methods(lambda m: m.bins and m.local_effects)}"
-    if of == "curves":
-        fix = "Compute them with the effect: sd.explain(..., curves=30)"
+    if of in ("curves", "observed"):
+        option = "curves=30" if of == "curves" else "y=y, observed=True"
+        fix = f"Compute them with the effect: sd.explain(..., {option})"
     return UnsupportedError(
         what,
         f"the {effect.spec.method} of {name}, which has no {of}",

@@ -33,6 +33,7 @@ from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelAxis, LevelPai
 from skedasis.results.described import Hint, has_types, hints_of, is_base, is_ours, subclasses
 from skedasis.results.display import SavedResult
 from skedasis.results.immutable import Immutable
+from skedasis.results.observed import OBSERVED_MEANS
 
 SavedParts: TypeAlias = Mapping[str, Any]
 """The values of the fields of one object, of any type until they are checked."""
@@ -214,6 +215,17 @@ LAYOUT: Mapping[str, Mapping[str, SavedLayout]] = {
     },
     "MultiModelResult": {"models": _layout("M"), "values": _layout("M …")},
     "NumericAxis": {"points": _layout("m", SORTED)},
+    "Observed": {
+        "points": _layout("K"),
+        "low": _layout("K"),
+        "high": _layout("K"),
+        "split_values": _layout("S"),
+        "count": _layout("S K", *_COUNTS),
+        "weight": _layout("S K", *_COUNTS),
+        **{mean: _layout("S K") for mean in OBSERVED_MEANS},
+        **{f"{mean}_error": _layout("S K", NOT_NEGATIVE) for mean in OBSERVED_MEANS},
+        "df": _layout("S K"),
+    },
     "PairRows": {
         "x0": _layout("r"),
         "x1": _layout("r"),
@@ -466,8 +478,11 @@ def _of_effect(parts: SavedParts) -> str:
     levels = axis.levels if isinstance(axis, LevelAxis) else None
     if curves is not None and curves.value.shape[1] != len(axis):
         return "its curves have another number of points"
+    observed = parts.get("observed")
     if levels is not None and rows is not None and not _are_codes(rows.x, len(levels)):
         return "its rows have values that are no levels"
+    if levels is not None and observed is not None and not _are_codes(observed.points, len(levels)):
+        return "it was observed at values that are no levels"
     return ""
 
 

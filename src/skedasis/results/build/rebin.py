@@ -80,6 +80,7 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
         swap_score=effect.swap_score,
         spread=effect.spread if result.spread is None else result.spread,
         depends_on=effect.depends_on,
+        observed=effect.observed,
         curves=curves_on(result, effect),
     )
 

@@ -1,0 +1,112 @@
+"""`Observed`: what was observed along a feature beside what the model predicts, as means per cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from skedasis._arguments import check_option, check_probability
+from skedasis._calls import checked_call
+from skedasis._numbers import counted
+from skedasis._types import Floats, Ints, Values
+from skedasis.results.axis import Axis, LevelAxis
+from skedasis.results.immutable import Immutable
+from skedasis.stats.resampling import t_interval
+
+ObservedMean: TypeAlias = Literal["label", "prediction", "residual"]
+
+OBSERVED_MEANS: tuple[ObservedMean, ...] = ("label", "prediction", "residual")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed(Immutable):
+    """Means of label, prediction and residual in K cells of a feature, for each of S values of a split.
+
+    Notes
+    -----
+    The cells are those of `MPlot`, those of the effect where its bins were given as `Edges`, or its levels. Cells
+    without rows are left out. A difference between the effect and the mean prediction is due to other features that
+    differ along this one; a difference between mean prediction and mean label, to the model.
+    """
+
+    points: Floats
+    """Mean of the feature in each cell over all rows, shape (K,); for times: days on the axis; for a categorical
+    feature: the index of the level in `levels.values` of the effect."""
+    low: Floats
+    high: Floats
+    """Ends of the cells, shape (K,); both equal `points` for few values and for levels."""
+    split_values: tuple[str, ...]
+    """The S values of the split, as text; one empty text without a split."""
+    quantity: str
+    """Name of the prediction, on the scale of the labels."""
+    unit: str | None
+    """Unit of labels and predictions."""
+    count: Ints
+    """Number of rows, shape (S, K), as all that follow."""
+    weight: Floats
+    """Sum of the rows' weights."""
+    label: Floats
+    label_error: Floats
+    """Mean of the labels and its standard error; NaN where there is no row, the error also where there is no variance.
+    For a class, the labels are 1 where a row is of it, else 0."""
+    prediction: Floats
+    prediction_error: Floats
+    """Mean of the predictions and its standard error."""
+    residual: Floats
+    residual_error: Floats
+    """Mean of label - prediction and its standard error, which is that of differences of the same rows."""
+    df: Floats
+    """Degrees of freedom of the standard errors."""
+    split_name: str = ""
+    """Name of the split; empty without one, and for an array of labels."""
+    missing: Observed | None = None
+    """The rows in which the feature is missing, as one cell; None if there are none, or if missing is a level."""
+    x: Values = field(init=False)
+    """`points` in the feature's own type: numbers, datetime64 (UTC), timedelta64, or levels, shape (K,)."""
+    levels: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", self.points)
+        super().__post_init__()
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        split = f" by {self.split_name or 'split'} ({', '.join(self.split_values)})"
+        return (
+            f"<Observed: label and {self.quantity}{split if len(self.split_values) > 1 else ''}, "
+            f"{counted(len(self), 'level' if self.levels else 'cell')}, {counted(int(self.count.sum()), 'row')}>"
+        )
+
+    def on(self, axis: Axis) -> Observed:
+        """Return the same with `x` in the type of an axis."""
+        return self.altered(x=axis.in_own_type(self.points), levels=isinstance(axis, LevelAxis))
+
+    @checked_call
+    def interval(
+        self, confidence_level: float = 0.95, of: ObservedMean = "label"
+    ) -> tuple[Floats, Floats]:
+        """Return the lower and upper limits of pointwise intervals of the means, by Student's t.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Confidence level, between 0 and 1.
+        of : {"label", "prediction", "residual"}
+            The mean.
+
+        Returns
+        -------
+        lower, upper : ndarray of float, shape (S, K)
+            NaN where there is no standard error.
+
+        Raises
+        ------
+        DataError
+            For a `confidence_level` outside (0, 1), and for another mean.
+        """
+        check_probability("interval(confidence_level)", confidence_level)
+        check_option("interval(of)", of, OBSERVED_MEANS)
+        mean, error = vars(self)[of], vars(self)[f"{of}_error"]
+        return t_interval(mean, error, self.df, confidence_level)
