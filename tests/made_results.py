@@ -87,8 +87,12 @@ def every_result() -> dict[str, Any]:
         "Comparison": sd.explain({"f": f, "2f": lambda X: 2 * f(X)}, X, method=sd.ALE(bins=3)),
         "Change": sd.what_if(f, X, {"x0": 0.1, "x2": "+10%"}, by="x1"),
         "Changes": sd.what_if(f, X, {"up": {"x0": 0.1}, "10 %": {"x2": "+10%"}}, by="x1"),
+        "RatingTable": sd.explain(
+            sd.prediction(lambda X: np.exp(f(X)), inverse="log"), X, method=sd.ALE(bins=4)
+        ).factors(),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
     }
+    found["Factors"] = found["RatingTable"]["x0"]
     found["Contrast"] = found["Contrasts"][0]
     found["LocalImportance"] = found["Importance"].local
     found["Statistic"] = found["Statistics"][0]

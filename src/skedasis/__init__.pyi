@@ -64,6 +64,8 @@ from skedasis.results.contrast import Contrasts as Contrasts
 from skedasis.results.diagnosis import Diagnosis as Diagnosis
 from skedasis.results.effect import Effect as Effect
 from skedasis.results.effects import Effects as Effects
+from skedasis.results.factors import Factors as Factors
+from skedasis.results.factors import RatingTable as RatingTable
 from skedasis.results.importance import Importance as Importance
 from skedasis.results.interactions import Interactions as Interactions
 from skedasis.results.io import load as load

@@ -16,6 +16,7 @@ import skedasis as sd
 from skedasis.plots.figures.compare import compare_figure, overlay_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
@@ -32,6 +33,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import FigureSpec
 from skedasis.results.diagnosis import Diagnosis, Verdict
+from skedasis.results.factors import RatingTable
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.variance_shares import VariancePart, VarianceShares
 
@@ -109,6 +111,13 @@ def uncertainty() -> sd.Effect:
 def effects(method: str = "ale") -> sd.Effects:
     """Return the effects of all features."""
     return sd.explain(quantity(), table(), method=method)
+
+
+@cache
+def factors() -> RatingTable:
+    """Return the factors of a cost whose logarithm is explained."""
+    q = sd.prediction(lambda X: np.exp(model(X) / 5), inverse="log", name="cost of the treatment")
+    return sd.explain(q, table(), method="ale").factors()
 
 
 @cache
@@ -271,6 +280,9 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
         [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW]
     ),
     "calibration": lambda: calibration_figure(_bins()),
+    "factors": lambda: factors_figure(factors()["city"]),
+    "factors of numbers": lambda: factors_figure(factors()[CHINESE]),
+    "rating table": lambda: rating_table_figure(factors()),
 }
 """Name → figure function with its arguments."""
 

@@ -19,6 +19,7 @@ from skedasis.plots.figures.containers import (
     surfaces_figure,
 )
 from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
@@ -58,6 +59,8 @@ def _plain(kind: str) -> str:
         (keywords.SideBySideKeywords, recurrences_figure, {"found", "page"}),
         (keywords.OutputsViewKeywords, outputs_figure, {"found", "of_output", "page"}),
         (keywords.DiagnosisViewKeywords, diagnosis_figure, {"diagnosis"}),
+        (keywords.FactorsViewKeywords, factors_figure, {"found"}),
+        (keywords.RatingTableViewKeywords, rating_table_figure, {"found", "page"}),
         (keywords.LevelKeywords, variance_shares_figure, {"variance_shares"}),
         (keywords.StrongestKeywords, heatmap_figure, {"found"}),
         (keywords.StrongestKeywords, network_figure, {"found"}),

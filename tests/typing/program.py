@@ -141,6 +141,10 @@ def effects_and_surfaces(X: Numbers, y: Numbers) -> None:
     assert_type(s.interaction_strength(), float)
     assert_type(s.with_main_effects(), sd.Surface)
     assert_type(s.interval(), tuple[Numbers, Numbers])
+    logs = sd.explain(sd.prediction(lambda X: np.exp(X[:, 0]), inverse="log"), X, method="ale")
+    assert_type(logs["x0"].factors(base=0.5), sd.Factors)
+    assert_type(logs.factors({"x0": 0.5}), sd.RatingTable)
+    assert_type(logs.factors()["x0"][0].factor, float)
 
 
 def importances(X: Numbers, y: Numbers) -> None:

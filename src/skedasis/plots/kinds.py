@@ -25,6 +25,7 @@ from skedasis.plots.figures.containers import (
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_texts import lead
+from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
@@ -44,6 +45,7 @@ from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.factors import Factors, RatingTable
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
@@ -376,6 +378,17 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         as_output=_LEVEL,
         one_panel="Omit ax, or plot one of the changes",
         empty="No changes.",
+    ),
+    Factors: DrawnKind[Factors](
+        figure=factors_figure, lead=lambda found: " ".join(found.remarks), table="Factors"
+    ),
+    RatingTable: DrawnKind[RatingTable](
+        figure=rating_table_figure,
+        lead=lambda found: " ".join(found.remarks),
+        on_page=_ALL,
+        in_notebook=_FIRST,
+        tiles=True,
+        table="Factors",
     ),
     Regions: DrawnKind[Regions](
         figure=_regions,

@@ -76,6 +76,9 @@ COLORS = {
 HUES, SHADES = 8, 16
 """Number of colours of groups, and of the colours that stand for numbers."""
 
+OBSERVED = (1, 2, 3, 4, 6, 7)
+"""Colours of groups that stand for the values of a split, with their shapes: not that of the average."""
+
 HEAT_SHADES = 33
 """Number of colours of a heat map; the middle one of a diverging scale is zero."""
 
@@ -192,9 +195,39 @@ def _rows(
     }
 
 
+_GROUP_SHAPES = ("circle", "square", "triangle", "diamond", "wedge", "plus", "cross", "left")
+"""Shapes of overlaid effects and of groups, in the order of their colours."""
+
+_BAR_OPACITY = (0.8, 0.08, 0.45, 0.65, 0.25, 0.55)
+"""Of bars side by side, which differ without colours."""
+
+
+def _observed() -> dict[str, Style]:
+    """Return the styles of mean labels (filled), mean predictions (open), and rows, by value of a split."""
+    short = (3.2, 1.8)
+    found = {
+        "observed": Style("ground", 0.5, fill="ink", size=2.3),
+        "observed-interval": Style("ink", 0.9),
+        "predicted": Style("hue1", 1.0, fill="ground", shape="square", size=1.9),
+        "predicted-line": Style("hue1", 0.9, short),
+        "predicted-any": Style("ink", 1.0, fill="ground", size=1.9),
+        "predicted-any-line": Style("ink", 0.9, short),
+    }
+    for k, (i, opacity) in enumerate(zip(OBSERVED, _BAR_OPACITY, strict=True)):
+        hue, shape = f"hue{i}", _GROUP_SHAPES[i]
+        found |= {
+            f"observed{k}": Style("ground", 0.5, fill=hue, shape=shape, size=2.3),
+            f"observed{k}-interval": Style(hue, 0.9),
+            f"observed{k}-rows": Style(hue, 0.6, fill=hue, fill_opacity=opacity),
+            f"predicted{k}": Style(hue, 1.0, fill="ground", shape=shape, size=1.9),
+            f"predicted{k}-line": Style(hue, 0.9, short),
+        }
+    return found
+
+
 def _hues() -> dict[str, Style]:
     """Return the styles of overlaid effects (hue) and of groups of rows (group)."""
-    shapes = ("circle", "square", "triangle", "diamond", "wedge", "plus", "cross", "left")
+    shapes = _GROUP_SHAPES
     found: dict[str, Style] = {}
     for i in range(HUES):
         hue, dash = f"hue{i}", DASHES[i]
@@ -280,6 +313,7 @@ STYLES: dict[str, Style] = {
     "elevated-unclear": Style("ink", 0.55, fill="ground", hatch="dots"),
     # Groups and methods.
     **_hues(),
+    **_observed(),
     **_rows("group-missing", "unknown"),
     "group-missing-mean": Style("unknown", 2.0, (2.6, 1.4), halo=True),
     "group-missing-mean-point": Style("ink", 0.6, fill="ground", shape="diamond", size=2.9),

@@ -127,6 +127,10 @@ def round_ticks(
     return tuple(float(v) for v in at * unit + offset)
 
 
+_RECIPROCAL = ((1, 1.25, 2, 5, 8), (1, 1.25, 1.6, 2, 2.5, 4, 5, 6.25, 8))
+"""Multiples of powers of ten that are each other's reciprocals."""
+
+
 def _round_ratios(low: float, high: float, most: int) -> tuple[float, ...]:
     """Return powers of ten, every second or third one if there are many, or also their multiples if there are few."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
@@ -135,7 +139,9 @@ def _round_ratios(low: float, high: float, most: int) -> tuple[float, ...]:
         step = math.ceil(decades / most)
         found = [10.0**k for k in range(first, last + 1) if k % step == 0]
     else:
-        for factors in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 5, 6, 7, 8, 9)):
+        # Around 1, a factor and its reciprocal are as far from it: 0.8 and 1.25, 0.5 and 2.
+        few = _RECIPROCAL if low < 1 < high else ((1, 2, 3, 4, 5, 6, 7, 8, 9),)
+        for factors in ((1,), (1, 3), (1, 2, 5), *few):
             found = [f * 10.0**k for k in range(first, last + 1) for f in factors]
             if sum(low <= v <= high for v in found) >= min(3, most):
                 break

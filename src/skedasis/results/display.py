@@ -236,7 +236,7 @@ def bins_table(bins: BinStats) -> dict[str, list[str]]:
         texts = [one_line(text) for text in (*bins.end_labels[:-1], *bins.end_labels[1:])]
     else:
         ends = np.concatenate((bins.low, bins.high))
-        texts = _distinct_texts(ends) if bins.time is None else bins.time.texts(ends)
+        texts = distinct_texts(ends) if bins.time is None else bins.time.texts(ends)
     table = {"from": texts[: len(bins)], "to": texts[len(bins) :]}
     table["rows"] = [f"{n:,}" for n in bins.count.tolist()]
     if not np.array_equal(bins.weight, bins.count):
@@ -259,7 +259,7 @@ def bins_table(bins: BinStats) -> dict[str, list[str]]:
     return table if any(table[""]) else {k: v for k, v in table.items() if k}
 
 
-def _distinct_texts(values: Floats) -> list[str]:
+def distinct_texts(values: Floats) -> list[str]:
     """Return numbers with as few digits, four at least, as keep different numbers different."""
     different = len(set(values.tolist()))
     texts: list[str] = []

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.results.contrast import Contrast, Contrasts
     from skedasis.results.effects import Effects
+    from skedasis.results.factors import Factors
     from skedasis.results.keywords import EffectKeywords, EffectViewKeywords
 
 
@@ -906,6 +907,56 @@ class Effect(
         )
         given = reference is not ...
         return operations.contrasts_with_reference(self, reference, given, options)
+
+    @checked_call
+    def factors(self, base: Level | None = None, confidence_level: float = 0.95) -> Factors:
+        """Return the multiplicative effects of a quantity on the log scale: by how much each value multiplies it.
+
+        Parameters
+        ----------
+        base : value of the feature, optional
+            The level or value whose factor is 1: a number, a date, a level or its label ("missing" for the level of
+            missing values). By default that with the most weight.
+        confidence_level : float
+            Confidence level of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        Factors
+            A line per level, or per point of the curve, with its factor, interval, rows and exposure (the weight of the
+            rows). With `observed` the lines of a numeric feature are the cells of the observed means, each at its mean,
+            and all lines have the observed factor: the mean label relative to that at the base, for each value of the
+            split.
+
+        Raises
+        ------
+        DataError
+            For a `base` that is missing, no level or outside the curve, and a `confidence_level` outside (0, 1).
+        UnsupportedError
+            For a quantity that is no logarithm (neither ``inverse="log"`` nor ``link="log"``), for M-plots, and for
+            derivatives.
+
+        Notes
+        -----
+        A factor is ``exp(effect(x) - effect(base))``, and its interval the exponential of that of ``contrast(base,
+        x)``. On a log-additive model factors are exact at levels and at the points of an ALE or a PDP; between the
+        points a curve is linear. The estimand is that of `interval`. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).integers(0, 3, size=(500, 2)).astype(float)
+        >>> q = sd.prediction(lambda X: 0.1 * 2.0 ** X[:, 0] * (1 + X[:, 1]), inverse="log")
+        >>> print(sd.explain(q, X, 0, method="ale").factors(base=0))
+        factors of prediction for x0 (ALE), base 0
+        x0  factor  95 % interval  exposure
+        0     1.00           base      35 %
+        1     2.00   2.00 to 2.00      32 %
+        2     4.00   4.00 to 4.00      33 %
+        Single rows differ from these factors by × or ÷ 1.00, typically (exponential of the heterogeneity score).
+        """
+        return operations.factors_of(self, base, confidence_level)
 
     def resampled(
         self, counts: ArrayLike, of: Literal["value", "bins", "importance"] = "value"

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from skedasis.results.checks.check import Checks, IgnoreByFeature
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.contrast import Contrasts
+    from skedasis.results.factors import RatingTable
     from skedasis.results.keywords import EffectsKeywords, EffectsViewKeywords
+    from skedasis.results.variance_shares import VarianceShares
 
 
 @dataclass(frozen=True)
@@ -294,6 +296,58 @@ class Effects(FeatureMapping[Effect, Rank]):
             confidence_level, method, replicates, random_state, n_jobs, source
         )
         return operations.contrasts_of_effects(self, pairs, options)
+
+    @checked_call
+    def factors(
+        self,
+        bases: Mapping[str, Level] | Mapping[int, Level] | None = None,
+        shares: VarianceShares | None = None,
+        confidence_level: float = 0.95,
+    ) -> RatingTable:
+        """Return the multiplicative effects of all features on a quantity on the log scale, as a rating table.
+
+        Parameters
+        ----------
+        bases : mapping from features to values, optional
+            The level or value of each feature whose factor is 1; of others that with the most weight.
+        shares : VarianceShares, optional
+            Those of the same quantity, which say how much of it is a product of one factor per feature:
+            ``sd.variance_shares(q, X)``. Without them the heterogeneity scores say how rows differ from each factor.
+        confidence_level : float
+            Confidence level of the intervals, between 0 and 1.
+
+        Returns
+        -------
+        RatingTable
+            `Factors` by feature, and `base_value`: the prediction at the base of all features. On a log-additive model
+            it is ``base_value`` times one factor of each feature.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `Effect.factors`, for an unknown feature, and for variance shares of another quantity.
+
+        Notes
+        -----
+        ``base_value`` is ``exp(mean of the log prediction + sum of (effect(base) - mean effect over the rows))``; over
+        features that are not in the table it is a geometric mean. It is exact on a log-additive model where curves are
+        linear between their points (levels and few values among them), and of an uncentred PDP for any curve. Over more
+        rows than `heterogeneity_rows`, the mean of the log prediction is that of a sample, and a note says so. No model
+        row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).integers(0, 3, size=(500, 2)).astype(float)
+        >>> q = sd.prediction(
+        ...     lambda X: 0.1 * 2.0 ** X[:, 0] * (1 + X[:, 1]), inverse="log", name="rate"
+        ... )
+        >>> table = sd.explain(q, X, method="ale").factors({"x0": 0, "x1": 0})
+        >>> round(table.base_value, 6), [round(f.factor, 6) for f in table["x1"]]
+        (0.1, [1.0, 2.0, 3.0])
+        """
+        return operations.rating_table(self, bases, shares, confidence_level)
 
     @checked_call
     def checks(

@@ -355,6 +355,25 @@ class VarianceSharesKeywords(LevelKeywords, FigureKeywords, total=False):
     """Options of `VarianceShares.plot`."""
 
 
+class FactorsViewKeywords(TypedDict, total=False):
+    """What a figure of factors shows."""
+
+    observed: bool
+    """Whether observed factors are drawn beside the factors, if there are some; by default True."""
+
+
+class FactorsKeywords(FactorsViewKeywords, FigureKeywords, total=False):
+    """Options of `Factors.plot`."""
+
+
+class RatingTableViewKeywords(SideBySideKeywords, FactorsViewKeywords, total=False):
+    """What a figure of a rating table shows."""
+
+
+class RatingTableKeywords(RatingTableViewKeywords, PagedKeywords, FigureKeywords, total=False):
+    """Options of `RatingTable.plot`."""
+
+
 class StrongestKeywords(TypedDict, total=False):
     """Which interactions a figure shows."""
 

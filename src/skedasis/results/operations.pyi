@@ -29,6 +29,8 @@ from skedasis.results.effect_words import kind_of as kind_of
 from skedasis.results.effect_words import method_of as method_of
 from skedasis.results.effect_words import surface_text as surface_text
 from skedasis.results.effects import Effects as Effects
+from skedasis.results.factors import factors_of as factors_of
+from skedasis.results.factors import rating_table as rating_table
 from skedasis.results.frames import column_pairs as column_pairs
 from skedasis.results.frames import effect_table as effect_table
 from skedasis.results.frames import point_column as point_column

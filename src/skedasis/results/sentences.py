@@ -455,6 +455,42 @@ SHORTENED: Mapping[str, str] = {
 """What is left out to keep a page small."""
 
 
+# --- factors --------------------------------------------------------------------------------------
+
+FACTORS: Mapping[str, str] = {
+    "head": "factors of {quantity} for {feature}[ where {rule:rule}] ({method}), base {base}",
+    "base": "{quantity} = {value} × factors; {value} is its value at the base, {at:list}",
+    "between rows": (
+        "Single rows differ from these factors by × or ÷ {factor}, typically (exponential of the heterogeneity score)."
+    ),
+    "between rows of each": (
+        "Single rows differ from these factors, typically by × or ÷: {factors:list} (exponentials of the "
+        "heterogeneity scores)."
+    ),
+    "product": (
+        "A product of one factor per feature explains {share} of the variance of the logarithm of {quantity} at "
+        "held-out rows; the rest is no product."
+    ),
+    "no intervals": (
+        "no intervals: the result keeps too few curves of rows (ice=200), or has a mean only (heterogeneity=False)"
+    ),
+    "no interval of missing": "no interval for missing values: their error is known for accumulated effects only",
+    "off the curve": "no factor for {n:#cell}, whose mean is outside the curve",
+    "no observed base": (
+        "no observed factors[ for {name}][ {split}]: the mean label at the base is {mean:number}, which is not above 0"
+    ),
+    "no base value": (
+        "no base value: the mean of the quantity over all rows is not known; it is without heterogeneity_rows=0, and "
+        "with at least one feature that is never missing"
+    ),
+    "base value of a sample": (
+        "the base value is computed from the rows of the heterogeneity score, a sample; heterogeneity_rows=None takes "
+        "all rows"
+    ),
+}
+"""Tables of factors: first lines, how much of a model is no product, and what is not known."""
+
+
 # --- diagnosis ------------------------------------------------------------------------------------
 
 DIAGNOSIS = (

@@ -102,4 +102,13 @@ def test_a_file_of_format_7_has_each_class():
             with np.load(io.BytesIO(content)) as file:
                 named |= set(re.findall(r'"\$": "([A-Z]\w+)"', str(file["header"])))
     own = {name for name, kind in saved_kinds().items() if kind.__module__.startswith("skedasis")}
-    assert own - named == {"BinnedEffect", "Comparison", "Effect", "Observed", "Surface"}
+    assert own - named == {
+        "BinnedEffect",
+        "Comparison",
+        "Effect",
+        "Factor",
+        "Factors",
+        "Observed",
+        "RatingTable",
+        "Surface",
+    }

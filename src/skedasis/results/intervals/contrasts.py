@@ -93,13 +93,13 @@ ValuesByFeature: TypeAlias = dict[str, tuple[object, object]]
 # --- options, and the two values ------------------------------------------------------------------
 
 
-def _coordinate(effect: Effect | MultiModelEffect, value: object, name: str) -> float:
-    """Return one value of the feature as a coordinate of the effect's axis."""
-    axis, what = effect.axis, f"contrast({name}) of {effect.feature!r}"
+def coordinate_of(effect: Effect | MultiModelEffect, value: object, argument: str) -> float:
+    """Return one value of the feature as a coordinate of the effect's axis; `argument` is for messages."""
+    axis, what = effect.axis, f"{argument} of {effect.feature!r}"
     if isinstance(axis, LevelAxis):
         return float(_code(axis, value, what))
     if _is_several(value):
-        fix = "Pass one number, and call contrast once for each change"
+        fix = "Pass one value; call the method once for each"
         raise DataError(what, shown(value), "one value of the feature", fix)
     example = axis.x[0] if len(axis) else 0.0
     try:
@@ -139,11 +139,11 @@ def _code(axis: LevelAxis, value: object, what: str) -> int:
     return code
 
 
-def _check_on_curve(effect: Effect, at: float, value: object, name: str) -> None:
+def check_on_curve(effect: Effect, at: float, value: object, argument: str) -> None:
     """Raise if the effect has no value at a coordinate."""
     if not np.isnan(effect.at(np.array([at]))[0]):
         return
-    what = f"contrast({name}) of {effect.feature!r}"
+    what = f"{argument} of {effect.feature!r}"
     axis = effect.axis
     if isinstance(axis, LevelAxis):
         raise DataError(
@@ -153,16 +153,16 @@ def _check_on_curve(effect: Effect, at: float, value: object, name: str) -> None
     if len(known) == 0:
         fix = "Explain with more rows"
         raise DataError(what, "an effect without values", "an effect that has values", fix)
-    low, high = (_text(effect, float(axis.coordinates[k])) for k in known[[0, -1]])
+    low, high = (text_of(effect, float(axis.coordinates[k])) for k in known[[0, -1]])
     fix = "Pass values within this range"
     if isinstance(effect, PartialDependence):
         fix += ", or explain with a grid that contains the values, such as PDP(grid=[...])"
     raise DataError(
-        what, _text(effect, at), f"a value from {low} to {high}, where the curve is", fix
+        what, text_of(effect, at), f"a value from {low} to {high}, where the curve is", fix
     )
 
 
-def _text(effect: Effect | MultiModelEffect, at: float) -> str:
+def text_of(effect: Effect | MultiModelEffect, at: float) -> str:
     """Return a coordinate in words: a number, a time, or the label of a level."""
     axis = effect.axis
     if isinstance(axis, LevelAxis):
@@ -173,7 +173,7 @@ def _text(effect: Effect | MultiModelEffect, at: float) -> str:
     return f"{at + 0.0:.12g}".replace("-", "−")
 
 
-def _point(effect: Effect | MultiModelEffect, at: float) -> Point:
+def point_of(effect: Effect | MultiModelEffect, at: float) -> Point:
     """Return a coordinate as a value of the feature, of Python's own types."""
     axis = effect.axis
     if isinstance(axis, LevelAxis):
@@ -200,9 +200,9 @@ class ValuePair:
     @classmethod
     def of(cls, effect: Effect, a: object, b: object) -> ValuePair:
         """Return the change between two values."""
-        ends = _coordinate(effect, a, "a"), _coordinate(effect, b, "b")
+        ends = coordinate_of(effect, a, "contrast(a)"), coordinate_of(effect, b, "contrast(b)")
         for at, value, name in zip(ends, (a, b), ("a", "b"), strict=True):
-            _check_on_curve(effect, at, value, name)
+            check_on_curve(effect, at, value, f"contrast({name})")
         return cls(effect, *ends)
 
     @property
@@ -216,7 +216,7 @@ class ValuePair:
 
 def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> Contrast:
     """Return the change of an effect from a to b; see `Effect.contrast`."""
-    return _contrasts({"": ValuePair.of(effect, a, b)}, options)[""]
+    return contrasts_of_pairs({"": ValuePair.of(effect, a, b)}, options)[""]
 
 
 def contrasts_of_effects(
@@ -227,7 +227,7 @@ def contrasts_of_effects(
     See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
     """
     found = {name: ValuePair.of(effects[name], a, b) for name, (a, b) in pairs.items()}
-    return Contrasts(tuple(_contrasts(found, options).values()))
+    return Contrasts(tuple(contrasts_of_pairs(found, options).values()))
 
 
 def contrasts(
@@ -276,12 +276,12 @@ def contrasts_with_reference(
     known = ~np.isnan(effect.value)
     if given:
         first = _code(axis, reference, f"contrasts(reference) of {effect.feature!r}")
-        _check_on_curve(effect, float(first), reference, "reference")
+        check_on_curve(effect, float(first), reference, "contrasts(reference)")
     else:
         first = int(np.argmax(np.where(known, axis.levels.weight, -1.0)))
     others = [k for k in np.flatnonzero(known).tolist() if k != first]
     changes = {str(k): ValuePair(effect, float(first), float(k)) for k in others}
-    return Contrasts(tuple(_contrasts(changes, options).values()))
+    return Contrasts(tuple(contrasts_of_pairs(changes, options).values()))
 
 
 def contrasts_of_regions(
@@ -297,7 +297,7 @@ def contrasts_of_regions(
             outside[str(k)] = error
     if not changes and outside:
         raise outside["0"]
-    found = _contrasts(changes, options)
+    found = contrasts_of_pairs(changes, options)
     return Contrasts(
         tuple(
             found[str(k)] if str(k) in found else _unknown(effect, (a, b), outside[str(k)], options)
@@ -313,7 +313,7 @@ def _unknown(
     ends: list[tuple[Point, str]] = []
     for value, name in zip(values, ("a", "b"), strict=True):
         try:
-            ends += _ends(effect, _coordinate(effect, value, name))
+            ends += _ends(effect, coordinate_of(effect, value, f"contrast({name})"))
         except DataError:  # a level that does not occur in the region
             ends.append((str(value), one_line(str(value))))
     nan = math.nan
@@ -363,7 +363,7 @@ def _result(
 
 
 def _ends(effect: Effect | MultiModelEffect, *coordinates: float) -> list[tuple[Point, str]]:
-    return [(_point(effect, at), _text(effect, at)) for at in coordinates]
+    return [(point_of(effect, at), text_of(effect, at)) for at in coordinates]
 
 
 def _reason(error: DataError) -> str:
@@ -373,7 +373,10 @@ def _reason(error: DataError) -> str:
     return text[start + 2 :].split(". ", maxsplit=1)[0] if start >= 0 else text
 
 
-def _contrasts(changes: Mapping[str, ValuePair], options: ContrastOptions) -> dict[str, Contrast]:
+def contrasts_of_pairs(
+    changes: Mapping[str, ValuePair], options: ContrastOptions
+) -> dict[str, Contrast]:
+    """Return the change between each pair of values; in a bootstrap pairs of the same rows share the draws."""
     for change in changes.values():
         check_has_errors(change.effect, "contrast", "; effect(b) - effect(a) is the change alone")
     errors = {name: _error(change) for name, change in changes.items()}
@@ -779,11 +782,14 @@ def contrast_of_models(
     of: IntervalTarget | None,
 ) -> Contrast:
     """Return the mean change over several models; see `MultiModelEffect.contrast`."""
-    found = [ValuePair(m, _coordinate(m, a, "a"), _coordinate(m, b, "b")) for m in effect.models]
+    found = [
+        ValuePair(m, coordinate_of(m, a, "contrast(a)"), coordinate_of(m, b, "contrast(b)"))
+        for m in effect.models
+    ]
     known = [c for c in found if np.isfinite(c.value)]
     if not known:
         for name, at, value in (("a", found[0].a, a), ("b", found[0].b, b)):
-            _check_on_curve(effect.models[0], at, value, name)
+            check_on_curve(effect.models[0], at, value, f"contrast({name})")
     mean = effect.mean_interval(
         np.array([c.value for c in found]), confidence_level, of, "contrast"
     )
