@@ -606,7 +606,7 @@ def _atoms(effect: Effect) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]
         at = found.mean
     some = found.weight > 0
     if not some.any():  # a constant feature has no cells
-        rows = effect.provenance["rows"] - effect.about.missing
+        rows = effect.provenance.get("rows", 0) - effect.about.missing
         weight = effect.provenance.get("weight", float(rows))
         point = effect.missing_point
         left = weight - (0.0 if point is None else point.weight)
