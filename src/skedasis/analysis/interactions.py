@@ -222,7 +222,7 @@ def interactions(
     every = not isinstance(pairs, str) or max_rows is None
     most = None if every else H_PAIRS
     need = Need(draw=max_rows or 0 if h2 else 0)
-    more = _MoreRows(pairs, most, h2=h2, ale=ale, max_rows=max_rows)
+    more = _MoreRows(pairs, most, h2=h2, ale=ale, max_rows=max_rows, models=quantity.rows_per_row)
     more, options = _within_limit(PlannedCall(quantity, X, None, method, need, more), more, options)
     job = prepare(quantity, X, None, method, options, need=need)
     features, chosen = _pairs(job.dataset, pairs, options, job.selection.without_values)
@@ -303,6 +303,7 @@ class _MoreRows:
     h2: bool
     ale: bool
     max_rows: int | None
+    models: int
 
     def __call__(self, dataset: Dataset, options: ExplainOptions) -> float:
         """Return the rows of H² at so many rows, and of the second-order ALE of all rows."""
@@ -315,7 +316,7 @@ class _MoreRows:
         if self.ale:
             sides = [sum(features[i].categorical for i in pair) for pair in pairs]
             found += n * sum(PAIR_ROWS[side] for side in sides) + 2 * PROBED_ROWS
-        return found
+        return self.models * found
 
 
 def _within_limit(

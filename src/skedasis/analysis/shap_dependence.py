@@ -264,13 +264,14 @@ def _computed(
     """Return the SHAP values of each output, by the explainer that the package shap chooses."""
     shap = _package()
     each = _coalitions(shap, len(dataset.features))
-    rows, size = _within_limit(len(dataset), max_rows, background, each, options.max_model_rows)
+    limit, models = options.max_model_rows, quantity.rows_per_row
+    rows, size = _within_limit(len(dataset), max_rows, background, each, limit, models)
     stats = CallStats()
     outputs = quantity.outputs(dataset, stats)
     checked = probe_model(list(outputs.values()), dataset)
     checked.stats.add(stats)
     stats, width = CallStats(), len(dataset.features)
-    asked = float(each * rows * size) + checked.stats.rows
+    asked = float(models * each * rows * size) + checked.stats.rows
     announce_rows(checked.caller, asked, asked / (MASKS * size), "fewer max_rows=, background=")
     part = sample_by_hash(dataset, rows, options.seed)
     behind, weights = _background(dataset, size, options.seed)
@@ -317,7 +318,12 @@ def _computed(
 
 
 def _within_limit(
-    n: int, max_rows: int | None, background: int | None, each: int, limit: int | None
+    n: int,
+    max_rows: int | None,
+    background: int | None,
+    each: int,
+    limit: int | None,
+    models: int,
 ) -> tuple[int, int]:
     """Return the numbers of rows and of rows of the background with which the SHAP values keep to `max_model_rows`."""
     rows, size = (n if most is None else min(most, n) for most in (max_rows, background))
@@ -327,7 +333,10 @@ def _within_limit(
     choices += [(choices[-1][0], k) for k in fewer_rows(size, LEAST_BACKGROUND)]
     text = "SHAP values are computed for {:,} rows, with a background of {:,}."
     return keep_to(
-        limit, choices, lambda k: each * k[0] * k[1] + PROBED_ROWS, lambda k: [text.format(*k)]
+        limit,
+        choices,
+        lambda k: models * (each * k[0] * k[1] + PROBED_ROWS),
+        lambda k: [text.format(*k)],
     )
 
 

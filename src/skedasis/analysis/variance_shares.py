@@ -258,7 +258,8 @@ def variance_shares(
     for label, output in outputs.items():
         _check_varies(values[label], sample, output.describe())
     if isinstance(effects, str):
-        current_work().more = float(len(sample) * (2 * len(sample.part.features) + 1))
+        each = quantity.rows_per_row * (2 * len(sample.part.features) + 1)
+        current_work().more = float(len(sample) * each)
     by_output, search = _regions_by_output(regions, quantity, sample, options, list(outputs))
     assigned = {label: _assigned(r, rows_of_user, sample) for label, r in by_output.items()}
     current_work().more = 0.0
@@ -503,8 +504,8 @@ def _cost(
 ) -> float:
     """Return the most model rows of a call, without calling the model."""
     # What follows the values is counted where it is known whether the trees are used.
-    trees = may_be_trees(quantity.model, options.tree)
-    found = float(len(sample) + PROBED_ROWS)
+    trees = may_be_trees(quantity, options.tree)
+    found = float(quantity.rows_per_row * (len(sample) + PROBED_ROWS))
     searched = (regions is None or regions == "auto") and len(sample.part.features) > 1
     if searched and not trees and sample.n_fitting >= LEAST_ROWS_OF_REGIONS:
         fitting = sample.part.subset(np.sort(sample.order[: sample.n_fitting]))

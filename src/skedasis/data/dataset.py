@@ -223,6 +223,8 @@ class Dataset:
         Entries of provenances about where the rows come from.
     sampling_weights : bool
         Whether weights are sampling weights; else frequencies.
+    model_tables : tuple of Table
+        The table as each model of a quantity of several takes it; empty if they all take `table`.
     """
 
     table: Table[Container]
@@ -242,6 +244,7 @@ class Dataset:
     level_cache: dict[int, tuple[LevelColumn, Ints]] = field(default_factory=dict)
     origin: dict[str, JsonValue] = field(default_factory=dict)
     sampling_weights: bool = False
+    model_tables: tuple[Table[Container], ...] = ()
 
     def __len__(self) -> int:
         return len(self.table) - self.skip if self.row_id is None else len(self.row_id)

@@ -106,13 +106,13 @@ def count_rows(job: Job) -> dict[ResultKey, RowCount]:
     for some in np.array_split(places, math.ceil(len(places) / job.batch_rows)):
         for key, count in _count_batch(job, work, rows.whole.take(some)).items():
             found[key] += count
-    more = n / len(places)
+    each, more = job.rows_per_row, job.rows_per_row * n / len(places)
     return {
         key: RowCount(
             count.model * more,
             count.slope * more,
             # A second round asks for at most two rows for each row and output.
-            2.0 * n * sum(plan[1] == key and job.may_continue(plan) for plan in job.plans),
+            2.0 * n * each * sum(plan[1] == key and job.may_continue(plan) for plan in job.plans),
             math.ceil(count.calls * more),
         )
         for key, count in found.items()
@@ -173,7 +173,9 @@ def work_ahead(job: Job, *, regions: bool = False) -> RowCount:
     found += RowCount(scores, calls=1 + 2 * features if scores else 0)
     found += RowCount(later=slope_check_rows(job), calls=float(count_slope_checks(job)))
     if job.options.curves:
-        found += RowCount(job.options.curves * _points(job), calls=float(features))
+        found += RowCount(
+            job.options.curves * _points(job) * job.rows_per_row, calls=float(features)
+        )
     if regions:
         found += RowCount(later=region_score_rows(job))
     return found
@@ -188,7 +190,8 @@ def count_slope_checks(job: Job) -> int:
 
 def slope_check_rows(job: Job) -> float:
     """Return the most model rows of the checks of slopes."""
-    return 2.0 * min(CHECKED_ROWS, len(job.dataset)) * count_slope_checks(job)
+    rows = min(CHECKED_ROWS, len(job.dataset)) * job.rows_per_row
+    return 2.0 * rows * count_slope_checks(job)
 
 
 def scored_rows(job: Job) -> int:
@@ -200,7 +203,7 @@ def scored_rows(job: Job) -> int:
 def region_score_rows(job: Job) -> float:
     """Return the most model rows of the scores and spreads within regions."""
     scored = scored_rows(job)
-    each = scored + min(SPREAD_ROWS, ROWS_PER_ROW * scored)
+    each = job.rows_per_row * (scored + min(SPREAD_ROWS, ROWS_PER_ROW * scored))
     return float(each * sum(isinstance(t, FeatureTask) for t in job.tasks) * len(job.outputs))
 
 
@@ -223,9 +226,7 @@ def announce(jobs: Sequence[Job], more: RowCount | None = None, *, regions: bool
     called = [job for job in jobs if job.is_called]
     # Only now it is known that these are not evaluated from their trees.
     limits = [
-        job.options.max_model_rows
-        for job in called
-        if may_be_trees(job.quantity.model, job.options.tree)
+        job.options.max_model_rows for job in called if may_be_trees(job.quantity, job.options.tree)
     ]
     limit = limits[0] if limits else None
     if not called or (work.is_cost_checked and limit is None):
@@ -273,7 +274,8 @@ def _bound(job: Job) -> RowCount:
         max(_MOST_PER_ROW, t.variant.grid_size([job.plans[o, t.key] for o in job.outputs]))
         for t in job.tasks
     )
-    return RowCount(float(n * points * len(job.outputs)), calls=float(3 * points))
+    calls = job.rows_per_row * points
+    return RowCount(float(n * calls * len(job.outputs)), calls=float(3 * calls))
 
 
 def rounded(rows: float) -> str:
@@ -312,14 +314,15 @@ def most_model_rows(
     `again` counts the round of features whose slopes do not pass their check.
     """
     n, found, probed = len(dataset), 0.0, 0
+    each = quantity.rows_per_row
     for local in LOCAL_EFFECT_KINDS:
         job = job_without_model(quantity, dataset, features, method, options, local)
         rows = work_ahead(job, regions=regions).rows
         if again and local == "differences":
-            rows += 4.0 * n * count_slope_checks(job)
+            rows += 4.0 * n * each * count_slope_checks(job)
         found = max(found, rows)
         probed = sum(is_probed(quantity, task) for task in job.tasks)
-    return found + probed * 7.0 * min(n, DERIVATIVE_ROWS) + min(PROBED_ROWS, 3 * n + 2)
+    return found + each * (probed * 7.0 * min(n, DERIVATIVE_ROWS) + min(PROBED_ROWS, 3 * n + 2))
 
 
 def is_probed(quantity: Quantity, task: Task) -> bool:
@@ -410,7 +413,7 @@ def call_within_limit(
     of 200. The model is not called.
     """
     limit, chosen = options.max_model_rows, (calls[0], options)
-    if limit is not None and not may_be_trees(calls[0].quantity.model, options.tree):
+    if limit is not None and not may_be_trees(calls[0].quantity, options.tree):
         n = len(calls[0].open(options)[0])
         choices = [(call, options) for call in calls]
         choices += [(calls[-1], fewer) for fewer in _fewer(options, n)]

@@ -275,7 +275,7 @@ def count_score_rows(job: Job, *, known: bool = False) -> int:
         for start in range(0, len(some), size):
             batch = moves[start : start + size]
             found += _asked(int(np.count_nonzero(batch)), len(batch))
-    return found + count_spread_rows(drawn.spread_rows(job, {}))
+    return job.rows_per_row * (found + count_spread_rows(drawn.spread_rows(job, {})))
 
 
 def _asked(moved: int, rows: int) -> int:

@@ -115,6 +115,11 @@ class Job:
         return _joint_rows(self.outputs, self.dataset, self.tasks, self.checked, self.options)
 
     @property
+    def rows_per_row(self) -> int:
+        """Model rows that an output costs at one row: one of each model that is called."""
+        return next(iter(self.outputs.values())).rows_per_row
+
+    @property
     def single(self) -> bool:
         """Whether the quantity has one output."""
         return set(self.outputs) == {None}
@@ -359,7 +364,9 @@ _CURVES, _FEWEST = 16_000_000, 256
 def _batch_size(job: Job) -> tuple[int, int]:
     """Return the number of rows of a batch, and the number of its copies in one call of the model."""
     dataset, tasks, memory = job.dataset, job.tasks, job.options.memory_bytes
-    outputs = len(job.outputs)
+    first = next(iter(job.outputs.values()))
+    # What each model is given and returns needs memory at the same time.
+    outputs = len(job.outputs) * len(first.models)
     by_task: dict[ResultKey, list[AnyPlan]] = {t.key: [] for t in tasks}
     for (_, key), plan in job.plans.items():
         by_task[key].append(plan)
@@ -369,10 +376,10 @@ def _batch_size(job: Job) -> tuple[int, int]:
     cached = outputs if outputs > 1 else 0
     row_bytes = 8 * ((len(dataset.features) + 8) * sets * outputs + held * (4 + cached))
     grid_size = max(t.variant.grid_size(by_task[t.key]) for t in tasks)
-    model = next(iter(job.outputs.values())).model
-    if job.tree_batch_rows is not None and isinstance(model, TreeModelProxy):
+    trees = [model for model in first.models if isinstance(model, TreeModelProxy)]
+    if job.tree_batch_rows is not None and trees:
         # The model is not called: the batch size keeps a batch's row sets and curves in the processor's cache.
-        curve = 8 * max(1, held, grid_size) * model.forest.ensemble.outputs
+        curve = 8 * max(1, held, grid_size) * sum(m.forest.ensemble.outputs for m in trees)
         fit = max(_FEWEST, _CURVES // curve)
         rows = min(job.tree_batch_rows, len(dataset), memory // row_bytes, fit)
         return max(1, rows), max(sets, grid_size)
@@ -397,7 +404,7 @@ def _joint_rows(
 
     A slow model is called as seldom as memory allows, a cheap one in blocks that stay in the processor's cache.
     """
-    caller, models = checked.caller, [q.model for q in outputs.values()]
+    caller, models = checked.caller, [model for q in outputs.values() for model in q.models]
     if len(tasks) < 2 or not caller.can_join or any(isinstance(m, ModelProxy) for m in models):
         return 0
     columns = len(dataset.features)

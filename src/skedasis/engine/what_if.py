@@ -170,14 +170,14 @@ def _within_limit(
 ) -> ExplainOptions:
     """Return options with which a change keeps to `max_model_rows`: by a sample of the rows."""
     limit = options.max_model_rows
-    if limit is None or may_be_trees(quantity.model, options.tree):
+    if limit is None or may_be_trees(quantity, options.tree):
         return options
     n = len(X) if isinstance(X, ChunkedRows) else len(options.dataset(X))
     n = min(n, options.sample or n)
     rows = keep_to(
         limit,
         range(n, min(n, LEAST_ROWS) - 1, -1),
-        lambda rows: rows * (1 + scenarios) + PROBED_ROWS,
+        lambda rows: quantity.rows_per_row * (rows * (1 + scenarios) + PROBED_ROWS),
         lambda rows: [on_a_sample(rows, n)],
     )
     return options if rows == n else replace(options, sample=rows)

@@ -189,12 +189,24 @@ class ChunkedCaller:
         self._can_join = False
         self._n_parts = 0
         self._stopped = False
+        self._of_models: dict[int, ChunkedCaller] = {}
         self.writes = False
         """Whether the model writes to its rows, so that each call needs a copy."""
         self.fails_jointly = False
         """Whether the model failed for the rows of several requests, so that each gets a call of its own."""
         self.heartbeat: Callable[[], object] = _nothing
         """Called after each part, in the thread that called the model."""
+
+    def of_model(self, i: int) -> ChunkedCaller:
+        """Return the caller of one of several models, whose quantities are added."""
+        with self._lock:
+            if i not in self._of_models:
+                self._of_models[i] = ChunkedCaller()
+                self._of_models[i].heartbeat = self._beat
+            return self._of_models[i]
+
+    def _beat(self) -> None:
+        self.heartbeat()
 
     @property
     def seconds_per_row(self) -> float:
@@ -206,6 +218,9 @@ class ChunkedCaller:
         """Return the time that calls with so many rows in all take."""
         with self._lock:
             of_call, of_row = self._costs()
+            models = [*self._of_models.values()]
+        if models:
+            return sum(one.seconds(rows / len(models), calls / len(models)) for one in models)
         return calls * of_call + rows * of_row
 
     def _costs(self) -> tuple[float, float]:
@@ -234,6 +249,8 @@ class ChunkedCaller:
     def stop(self) -> None:
         """Raise `Stopped` in all threads at their next call of the model."""
         self._stopped = True
+        for one in self._of_models.values():
+            one.stop()
 
     def call(
         self, model: Callable[[RowsT], ResponseT], rows: RowsT, n: int, most: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
@@ -48,6 +48,9 @@ SweepValues: TypeAlias = Floats | tuple[Floats, ...] | LevelReplacement | DonorR
 SweptValues: TypeAlias = Mapping[int, SweepValues]
 """Replaced values by column index, m of each column."""
 
+ModelPart: TypeAlias = "tuple[Quantity, Dataset]"
+"""A quantity of one model, of those that a quantity is the sum of, and the rows as its model takes them."""
+
 _ArgumentT = TypeVar("_ArgumentT")
 _ResultT = TypeVar("_ResultT")
 
@@ -79,6 +82,7 @@ class ResponseCache:
     ) -> None:
         self._responses: dict[bytes, RawResponse] = {} if responses is None else responses
         self._rows = rows
+        self._of_models: dict[int, ResponseCache] = {}
 
     def part(self, rows: Ints) -> ResponseCache:
         """Return a view of the cache for a subset of the batch's rows."""
@@ -86,6 +90,10 @@ class ResponseCache:
         import hashlib
 
         return ResponseCache(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
+
+    def of_model(self, i: int) -> ResponseCache:
+        """Return the cache of one of several models."""
+        return self._of_models.setdefault(i, ResponseCache())
 
     def key(self, changes: SetChanges) -> bytes:
         import hashlib
@@ -119,6 +127,8 @@ class ResponseCache:
         own = {k: v for k, v in self._responses.items() if k == OWN}
         self._responses.clear()
         self._responses.update(own)
+        for cache in self._of_models.values():
+            cache.forget()
 
 
 def _kept(response: RawResponse) -> RawResponse:
@@ -662,6 +672,8 @@ class ProbeResult:
     among: Ints | None = None
     caller: ChunkedCaller = field(default_factory=ChunkedCaller)
     responses: tuple[Floats, ...] = ()
+    parts: tuple[ProbeResult, ...] = ()
+    """The results for each model, of quantities of several."""
 
     @property
     def largest(self) -> float:
@@ -670,11 +682,17 @@ class ProbeResult:
 
 
 def probe_model(
-    quantities: Sequence[Quantity], dataset: Dataset, among: Ints | None = None
+    quantities: Sequence[Quantity],
+    dataset: Dataset,
+    among: Ints | None = None,
+    caller: ChunkedCaller | None = None,
 ) -> ProbeResult:
     """Call the model on a few rows, together and in parts, and check that its response is a function of a row."""
+    parts = [quantity.parts_on(dataset) for quantity in quantities]
+    if parts[0]:
+        return _probe_parts(quantities, parts, among)
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
-    stats, caller = CallStats(), ChunkedCaller()
+    stats, caller = CallStats(), caller or ChunkedCaller()
     eps = float(np.finfo(float).eps)
 
     first: list[Floats] = []
@@ -694,6 +712,28 @@ def probe_model(
         if 0.0 < np.abs(response).max() < SMALLEST:
             _check_not_tiny(quantity, dataset, among, stats)
     return ProbeResult(eps, stats, among, caller, tuple(first))
+
+
+def _probe_parts(
+    quantities: Sequence[Quantity], parts: Sequence[Sequence[ModelPart]], among: Ints | None
+) -> ProbeResult:
+    """Probe each of the models whose quantities are added."""
+    stats, caller = CallStats(), ChunkedCaller()
+    found = [
+        probe_model([quantity for quantity, _ in same], same[0][1], among, caller.of_model(i))
+        for i, same in enumerate(zip(*parts, strict=True))
+    ]
+    for one in found:
+        stats.add(one.stats)
+    each = zip(*(one.responses for one in found), strict=True)
+    sums = tuple(q.combined(own) for q, own in zip(quantities, each, strict=True))
+    eps = max(one.eps for one in found)
+    whole = ProbeResult(eps, stats, among, caller, sums, tuple(found))
+    # Rounding is that of the parts, which may be much larger than their difference.
+    factors = [abs(factor) for factor, _ in quantities[0].as_terms()]
+    rounding = max(f * one.eps * one.largest for f, one in zip(factors, found, strict=True))
+    relative = min(rounding / whole.largest, 1.0) if whole.largest else eps
+    return replace(whole, eps=max(eps, relative))
 
 
 def _called(

@@ -74,7 +74,17 @@ from skedasis.models.protocols import (
     has_predict_proba,
 )
 from skedasis.models.registry import adapt_model
-from skedasis.quantities.base import ModelProxy, Quantity, check_labels
+from skedasis.quantities.base import (
+    Addend,
+    ModelProxy,
+    Quantity,
+    Sum,
+    check_labels,
+    formula,
+    name_of_sum,
+    several_and_one,
+)
+from skedasis.quantities.evaluator import ModelPart
 from skedasis.quantities.keywords import (
     CallSettings,
     QuantityKeywords,
@@ -866,7 +876,9 @@ ProbabilityT = TypeVar("ProbabilityT", bound=Probability)
 class MultiOutputQuantity(Quantity):
     """All outputs of a model."""
 
-    one: FromModel
+    several = True
+
+    one: Quantity
     parts: Mapping[OutputLabel, Quantity] = field(default_factory=dict[OutputLabel, Quantity])
     name: str = "prediction"
     unit: str | None = None
@@ -908,6 +920,73 @@ class MultiOutputQuantity(Quantity):
         """Return each output at each row of X, by its label; see `Quantity.at`."""
         several = self.outputs(self.prepare(as_dataset(X, y)))
         return {label: quantity.at(X, y) for label, quantity in several.items()}
+
+    def _sum(self, terms: Sequence[Addend]) -> MultiOutputQuantity:
+        return SumOfOutputs.of(terms)
+
+
+@dataclass(frozen=True, eq=False)
+class SumOfOutputs(MultiOutputQuantity):
+    """A linear combination of all outputs of several models: of those with the same label."""
+
+    terms: tuple[tuple[float, MultiOutputQuantity], ...] = field(kw_only=True)
+
+    @classmethod
+    def of(cls, terms: Sequence[Addend]) -> SumOfOutputs:
+        """Return the sum with its default name; raise `DataError` if outputs or units differ."""
+        several = tuple((factor, q) for factor, q in terms if isinstance(q, MultiOutputQuantity))
+        if len(several) < len(terms):
+            raise several_and_one(terms)
+        one = Sum.of([(factor, q.one) for factor, q in several])
+        known = all(q.parts for _, q in several)
+        parts = _sums([(factor, q.describe(), q.parts) for factor, q in several]) if known else {}
+        return cls(one, parts, name_of_sum(terms), one.unit, terms=several)
+
+    def as_terms(self) -> tuple[Addend, ...]:
+        return self.terms
+
+    @property
+    def models(self) -> tuple[object, ...]:
+        return self.one.models
+
+    @property
+    def rows_per_row(self) -> int:
+        return self.one.rows_per_row
+
+    def parts_on(self, dataset: Dataset) -> list[ModelPart]:
+        rows = (part for _, part in self.one.parts_on(dataset))
+        return [(q, part) for (_, q), part in zip(self.terms, rows, strict=True)]
+
+    def describe(self) -> str:
+        return formula([(factor, q.describe()) for factor, q in self.terms])
+
+    def outputs(
+        self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
+    ) -> Mapping[OutputLabel, Quantity]:
+        """Return the sum of each output; call models on two rows if the number of their outputs is not known."""
+        if self.parts:
+            return self.parts
+        found = [
+            (q.describe(), q.outputs(part, stats, among)) for q, part in self.parts_on(dataset)
+        ]
+        factors = (factor for factor, _ in self.terms)
+        return _sums([(factor, *one) for factor, one in zip(factors, found, strict=True)])
+
+
+def _sums(
+    terms: Sequence[tuple[float, str, Mapping[OutputLabel, Quantity]]],
+) -> dict[OutputLabel, Quantity]:
+    """Return the linear combination of each output by its label; raise `DataError` if labels differ."""
+    _, first, labels = terms[0]
+    for _, name, others in terms[1:]:
+        if set(labels) != set(others):
+            raise DataError(
+                f"outputs of {first} and {name}",
+                f"{shown([*labels])} and {shown([*others])}",
+                "the same outputs of all models",
+                "Choose one output of each: class_=, or output=",
+            )
+    return {label: Sum.of([(factor, by[label]) for factor, _, by in terms]) for label in labels}
 
 
 def predictions(

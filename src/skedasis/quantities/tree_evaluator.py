@@ -306,7 +306,9 @@ class TreeDecision:
 def use_trees_if_exact(
     outputs: Outputs, dataset: Dataset, wish: TreeMode, checked: ProbeResult, *, means: bool
 ) -> TreeDecision:
-    """Replace the model by its trees if they can be read and reproduce its responses."""
+    """Replace the model by its trees if they can be read and reproduce its responses; each model of several."""
+    if checked.parts:
+        return _of_each_model(outputs, dataset, wish, checked, means=means)
     if wish == "off":
         return TreeDecision(outputs)
     model = next(iter(outputs.values())).model
@@ -328,6 +330,47 @@ def use_trees_if_exact(
         return TreeDecision(outputs, said, stats=reason.stats)
 
 
+_EXACT, _NOT_CALLED = "exact: ", " evaluated without calling the model"
+
+
+def _of_each_model(
+    outputs: Outputs, dataset: Dataset, wish: TreeMode, checked: ProbeResult, *, means: bool
+) -> TreeDecision:
+    """Return the decision for quantities of several models: each is replaced by its trees, or called.
+
+    From here on, the quantities know the round-off of their models.
+    """
+    by_model = zip(*(q.parts_on(dataset) for q in outputs.values()), strict=True)
+    decisions = [
+        use_trees_if_exact(
+            dict(zip(outputs, (q for q, _ in same), strict=True)),
+            same[0][1],
+            wish,
+            probed,
+            means=means,
+        )
+        for same, probed in zip(by_model, checked.parts, strict=True)
+    ]
+    stats = CallStats()
+    for one in decisions:
+        stats.add(one.stats)
+    said = [one.said or "" for one in decisions]
+    trees = [text[len(_EXACT) : -len(_NOT_CALLED)] for text in said if text.startswith(_EXACT)]
+    exact = f"{' and '.join(trees)}{_NOT_CALLED}"
+    round_off = [probed.eps for probed in checked.parts]
+    replaced = {
+        label: q.with_parts([one.outputs[label] for one in decisions], round_off)
+        for label, q in outputs.items()
+    }
+    if len(trees) == len(decisions):
+        rows = min(one.batch_rows for one in decisions if one.batch_rows is not None)
+        return TreeDecision(replaced, _EXACT + exact, rows, stats)
+    reasons = [text for text in said if text and not text.startswith(_EXACT)]
+    if not trees:
+        return TreeDecision(replaced, " and ".join(dict.fromkeys(reasons)) or None, stats=stats)
+    return TreeDecision(replaced, f"one of the models is called; {exact}", stats=stats)
+
+
 class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is called instead
     """The reason why trees cannot be used: stated of models with trees, with a warning unless `quiet`."""
 
@@ -343,12 +386,13 @@ class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is calle
         self.quiet, self.of_trees, self.stats = quiet, of_trees, stats or CallStats()
 
 
-def may_be_trees(model: object, wish: TreeMode) -> bool:
-    """Return whether a model may be evaluated by its trees, as far as is known without reading or calling it."""
+def may_be_trees(quantity: Quantity, wish: TreeMode) -> bool:
+    """Return whether all models of a quantity may be evaluated by their trees, without reading or calling them."""
     if wish == "off":
         return False
     try:
-        _tree_model(model)
+        for model in quantity.models:
+            _tree_model(model)
     except _TreesUnavailable:
         return False
     return True
@@ -404,7 +448,7 @@ def _read_and_verify(
     stats = _verify(outputs, of_trees, dataset, checked, forest)
     trees = f"{ensemble.trees:,} tree{'s' * (ensemble.trees != 1)}"
     behind = "" if last is tree_model else " behind transformers of single columns"
-    said = f"exact: {trees} of {ensemble.title}{behind} evaluated without calling the model"
+    said = f"{_EXACT}{trees} of {ensemble.title}{behind}{_NOT_CALLED}"
     return TreeDecision(of_trees, said, forest.batch_rows, stats)
 
 

@@ -294,13 +294,23 @@ NOT_TIMED = 0.0, 0.0, CallStats()
 def timed(quantity: Quantity, dataset: Dataset) -> tuple[float, float, CallStats]:
     """Return the time of a call and of a row, from two calls with few rows, and what these cost."""
     caller, cost = ChunkedCaller(), CallStats()
+    for i, (one, rows) in enumerate(quantity.parts_on(dataset)):
+        cost.add(_time(one, rows, caller.of_model(i)))
+    if not cost.calls:
+        cost = _time(quantity, dataset, caller)
+    of_call = caller.seconds(0, 1)
+    return of_call, caller.seconds(1, 1) - of_call, cost
+
+
+def _time(quantity: Quantity, dataset: Dataset, caller: ChunkedCaller) -> CallStats:
+    """Call a model with few rows, twice, by what measures its time; return what that cost."""
+    cost = CallStats()
     for size in _TIMED_ROWS:
         rows = dataset.evenly_spaced_batch(size)
         started = time.perf_counter()
         caller.call(quantity.raw, rows.tile(1).own(), len(rows), quantity.call_rows)
         cost.add(CallStats(rows=len(rows), calls=1, seconds=time.perf_counter() - started))
-    of_call = caller.seconds(0, 1)
-    return of_call, caller.seconds(1, 1) - of_call, cost
+    return cost
 
 
 def demand_without_model(
@@ -312,7 +322,7 @@ def demand_without_model(
     timing: tuple[float, float, CallStats],
 ) -> Demand:
     """Return what a model's report asks of the model at most, without calling it; `timing` is that of its calls."""
-    n, names = len(dataset), page.names()
+    n, names, models = len(dataset), page.names(), quantity.rows_per_row
     of_call, of_row, cost = timing
     distribution = _may_have_distribution(quantity)
     if distribution and cost.rows:
@@ -320,13 +330,15 @@ def demand_without_model(
     found: list[Demand] = []
     for local in LOCAL_EFFECT_KINDS:
         job = job_without_model(quantity, dataset, names, None, options, local)
-        one = _counted(Demand(n, 0, _ROW_TIME * of_row, {"predictions": float(n)}), job, page)
+        predictions = {"predictions": float(n * models)}
+        one = _counted(Demand(n, 0, _ROW_TIME * of_row, predictions), job, page)
         probed = sum(is_probed(quantity, task) for task in job.tasks)
         # Few slopes fail their check: a limit of time, which is no exact one, counts half of what that would cost.
         again = 2.0 if cost.rows else 4.0
-        sloped = again * n * count_slope_checks(job)
+        sloped = again * n * models * count_slope_checks(job)
         parts = {**one.parts, "differences instead of slopes": sloped}
-        checks = one.checks + probed * 7.0 * min(n, DERIVATIVE_ROWS) + PROBED_ROWS + cost.rows
+        checks = models * (probed * 7.0 * min(n, DERIVATIVE_ROWS) + PROBED_ROWS)
+        checks += one.checks + cost.rows
         if page.uncertainty and distribution:
             found_rows = _uncertainty_rows(quantity, job, page, trees=False, again=True)
             one = replace(one, uncertainty=found_rows)
@@ -340,7 +352,7 @@ def demand_without_model(
 
 def _calls(job: Job, page: PageParts) -> float:
     """Return about how often a page calls the model."""
-    return 20.0 + 10.0 * len(page.features) * len(job.outputs)
+    return job.rows_per_row * (20.0 + 10.0 * len(page.features) * len(job.outputs))
 
 
 def _may_have_distribution(quantity: Quantity) -> bool:
@@ -365,7 +377,7 @@ def demand_of(
     of_call = caller.seconds(0, 1)
     of_row = caller.seconds(1, 1) - of_call
     short = SHORT if max_seconds is None else min(SHORT, max_seconds / 4)
-    parts = {"predictions": float(n) if predictions_call(job) else 0.0}
+    parts = {"predictions": float(n * job.rows_per_row) if predictions_call(job) else 0.0}
     calls = 0.0 if trees else _calls(job, page)
     small = min(n, UNCERTAINTY_ROWS)
     bound = n + small * (1 + REPEATS * len(page.features)) if trees else _bound(job)
@@ -374,12 +386,12 @@ def demand_of(
         return found
     if max_model_rows is not None:
         # A limit covers the check of the model, which is repeated if only a sample of the rows is kept.
-        found = replace(found, checks=float(job.checked.stats.rows + PROBED_ROWS))
+        again = job.rows_per_row * PROBED_ROWS
+        found = replace(found, checks=float(job.checked.stats.rows + again))
     if not trees:
         found = _counted(found, job, page)
     if page.uncertainty and _has_distribution(quantity, X, job.checked.stats):
-        again = max_model_rows is not None
-        rows = _uncertainty_rows(quantity, job, page, trees=trees, again=again)
+        rows = _uncertainty_rows(quantity, job, page, trees=trees, again=max_model_rows is not None)
         found = replace(found, uncertainty=rows)
     return found
 
@@ -391,7 +403,7 @@ def _bound(job: Job) -> float:
         for (label, _), plan in job.plans.items()
         if label == next(iter(job.outputs))
     )
-    return float(len(job.dataset) * points)
+    return float(len(job.dataset) * points * job.rows_per_row)
 
 
 def _counted(found: Demand, job: Job, page: PageParts) -> Demand:
@@ -408,7 +420,8 @@ def _counted(found: Demand, job: Job, page: PageParts) -> Demand:
             numeric = points if kind == "continuous" else None
             counts = count_rows_of(job, pdp_method(kind, rows=page.rows, points=numeric), names)
             pdp |= {str(key): count.model for key, count in counts.items()}
-    each = float(n * PAIR_ROWS[min(2, sum(f.categorical for f in features))])
+    sides = min(2, sum(f.categorical for f in features))
+    each = float(n * PAIR_ROWS[sides] * job.rows_per_row)
     drawn = min(page.pairs, max(1, MODEL_ROWS // (4 * n))) * outputs if len(features) > 1 else 0
     return replace(
         found,

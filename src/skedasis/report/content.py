@@ -587,7 +587,7 @@ def _budget(
     A limit is kept before the models are called, but for their time, unless they may be trees that are not called.
     """
     before = (max_seconds is not None or max_model_rows is not None) and not any(
-        may_be_trees(q.quantity.model, q.options.tree) for q in runners.values()
+        may_be_trees(q.quantity, q.options.tree) for q in runners.values()
     )
     demands: list[Demand] = []
     for one in runners.values():

@@ -262,6 +262,7 @@ class StreamedDataset(Dataset):
             sampled=True,
             row_numbers=self.row_numbers,
             sampling_weights=self.sampling_weights,
+            model_tables=self.model_tables,
         )
 
     def subset(self, places: Ints) -> Dataset:
