@@ -329,6 +329,21 @@ class Sum(Quantity):
         Whether a quantity needs labels, or has values at observed rows only.
     round_off : tuple of float
         The unit round-off of each model's arithmetic, once the models have been probed.
+
+    Examples
+    --------
+    For which rows does a new model predict more than the old one?
+
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
+    >>> old = sd.prediction(lambda X: X[:, 0], name="rent", unit="EUR")
+    >>> new = sd.prediction(lambda X: X[:, 0] + 2 * X[:, 1], name="rent", unit="EUR")
+    >>> change = new - old
+    >>> change.axis
+    'difference in rent [EUR]'
+    >>> sd.explain(change, X, "x1").value[[0, -1]].round(2).tolist()
+    [-1.99, 1.99]
     """
 
     terms: tuple[Addend, ...]
