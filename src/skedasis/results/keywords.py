@@ -133,7 +133,7 @@ class ScaleKeywords(TypedDict, total=False):
     """The option of figures of curves that can be at the height of predictions."""
 
     scale: CurveScale
-    """How high curves are drawn. "difference", the default: around zero, as computed. "prediction": at the height of
+    """How high curves are drawn. "difference", the default without mean labels: around zero, as computed. "prediction": at the height of
     predictions, such that a curve averages to the mean prediction (`About.quantity_mean`), which is a line with its
     value; PDP and ICE with ``center=None`` average to their own mean. Slopes, steps and scores do not change."""
 
@@ -175,7 +175,17 @@ class PanelAxesKeywords(TypedDict, total=False):
 # --- effects --------------------------------------------------------------------------------------
 
 
-class CurvesKeywords(ScaleKeywords, total=False):
+class ObservedKeywords(TypedDict, total=False):
+    """The option of figures that show what was observed."""
+
+    observed: bool
+    """Whether mean labels and mean predictions are drawn, with the rows in each cell, of an effect that has them
+    (``sd.explain(..., y=y, observed=True)``), by default True. Curves are then at the height of predictions (`scale`),
+    and share an axis with them. With ``scale="difference"``, and where the effect is not on the scale of the labels
+    (logits, logarithms, slopes), they have a panel of their own."""
+
+
+class CurvesKeywords(ScaleKeywords, ObservedKeywords, total=False):
     """What a figure shows of each effect."""
 
     ice: Ice

@@ -308,6 +308,13 @@ OPPOSITE = (
 NONE_OPPOSITE = "For no row does the effect go the other way."
 
 
+OBSERVED_TEXT = (
+    "Mean labels[ ({split})] {low} to {high}, mean predictions {least} to {most}; they differ most at {at}: the label "
+    "is {size} {change:higher|lower}."
+)
+"""Mean labels and predictions in cells, for the alternative text of a figure."""
+
+
 BETWEEN_ROWS: Mapping[str, str] = {
     "unknown": "How far single rows deviate from the average was not computed.",
     "same": "The effect is the same for all rows.",

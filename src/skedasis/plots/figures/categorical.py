@@ -9,10 +9,11 @@ import numpy as np
 from skedasis._numbers import counted
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.curve_height import AVERAGE, drawn_effect, raised
+from skedasis.plots.figures.curve_height import curve_label, drawn_effect, raised
 from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.ice import grouped, individual_curves
 from skedasis.plots.figures.main_panel import ROWS_HALF_WIDTH, axis_of, main_panel
+from skedasis.plots.figures.observed import with_observed
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.marks import Panel, Stack
@@ -36,7 +37,8 @@ def level_panels(effect: Effect, every: LevelStats, options: EffectPlotOptions) 
     main = replace(main, above=effect_parts.counts_above(levels.count, levels.x))
     counts = effect_parts.counts_panel(levels.x - 0.4, levels.x + 0.4, levels.count, main.x)
     groups = grouped(effect, options, main.x, levels.position) if options.histogram else None
-    return tuple(p for p in (main, below, counts, groups) if p is not None)
+    stack = with_observed(effect, options, main, below, counts)
+    return (*stack, *(() if groups is None else (groups,)))
 
 
 def steps(effect: LevelStepsEffect, options: EffectPlotOptions) -> Panel | None:
@@ -131,7 +133,7 @@ def _main(effect: Effect, levels: ShownLevels, options: EffectPlotOptions, below
     drawn_rows: tuple[str, ...] = ()
     if curves is not None:
         drawn_rows = f"{len(curves.y):,} drawn individually", *curves.notes
-    label = AVERAGE[options.scale] if steps else "average"
+    label = curve_label(effect, options, accumulated=steps)
     return main_panel(
         drawn,
         options,

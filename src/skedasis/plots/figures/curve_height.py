@@ -20,10 +20,14 @@ from skedasis.plots.scales import extent, shorten, zero_rounding
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, curve_polygon
 from skedasis.results.effect import AnyMPlot, Effect, PartialDependence
+from skedasis.results.effect_words import method_of
 from skedasis.results.keywords import CurveScale
 from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
-AVERAGE: Mapping[CurveScale, str] = {"difference": "average effect", "prediction": "average"}
+AVERAGE: Mapping[CurveScale | None, str] = {
+    "difference": "average effect",
+    "prediction": "average",
+}
 """Legend entry of an accumulated curve."""
 
 
@@ -40,6 +44,34 @@ class DrawnEffect(Generic[EffectT_co]):
     unit: str | None
     line: tuple[Segments, ...]
     notes: tuple[str, ...] = ()
+
+
+def with_scale(effect: Effect, options: EffectPlotOptions) -> tuple[Effect, EffectPlotOptions]:
+    """Return an effect without what is not drawn of it, and the options with the height of its curve decided."""
+    if not options.observed and effect.observed is not None:
+        effect = replace(effect, observed=None)
+    if options.scale is None:
+        raises = is_on_label_scale(effect) and has_mean_of_quantity(effect)
+        options = replace(options, scale="prediction" if raises else "difference")
+    return effect, options
+
+
+def is_on_label_scale(effect: Effect) -> bool:
+    """Return whether an effect has mean labels on the scale of its own values."""
+    found = effect.observed
+    return found is not None and found.of_effect and not effect.spec.derivative
+
+
+def shows_labels(effect: Effect, options: EffectPlotOptions) -> bool:
+    """Return whether mean labels are in one panel with the curve, and not in one of their own."""
+    return options.scale == "prediction" and is_on_label_scale(effect)
+
+
+def curve_label(effect: Effect, options: EffectPlotOptions, *, accumulated: bool = False) -> str:
+    """Return the legend entry of a curve; beside mean labels, "average" would be ambiguous."""
+    if shows_labels(effect, options):
+        return f"effect ({method_of(effect)})"
+    return AVERAGE[options.scale] if accumulated else "average"
 
 
 def drawn_effect(effect: EffectT, options: EffectPlotOptions) -> DrawnEffect[EffectT]:
@@ -59,7 +91,9 @@ def drawn_effect(effect: EffectT, options: EffectPlotOptions) -> DrawnEffect[Eff
     shown = centred(effect) if centring else effect
     if options.scale == "prediction":
         shown = moved(shown, mean_of_quantity(effect)) if centring else raised(effect)
-        return DrawnEffect(shown, *axis_name(effect), mean_line(effect))
+        # Means are drawn cell by cell beside labels: another line would say less.
+        line = () if shows_labels(effect, options) else mean_line(effect)
+        return DrawnEffect(shown, *axis_name(effect), line)
     around = centring or spec.center is not None
     line = (horizontal_line(0.0),) if around or spec.derivative else ()
     if not centring:
@@ -127,6 +161,10 @@ def mean_of_quantity(effect: Effect) -> float:
     elif isinstance(effect, AnyMPlot):
         local = effect.moments[LOCAL]
         mean = float(np.average(local.mean, weights=local.weight)) if local.weight.any() else 0.0
+    elif effect.observed is not None and is_on_label_scale(effect):
+        # Of all rows; otherwise it may be that of the rows of the score.
+        weight, known = effect.observed.weight, effect.observed.weight > 0
+        mean = float(np.average(effect.observed.prediction[known], weights=weight[known]))
     else:
         mean = effect.about.quantity_mean
     if effect.spec.derivative or not math.isfinite(mean):

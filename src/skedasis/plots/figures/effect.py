@@ -11,7 +11,7 @@ from skedasis._numbers import counted, percent
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts, effect_texts
-from skedasis.plots.figures.curve_height import AVERAGE, drawn_effect
+from skedasis.plots.figures.curve_height import curve_label, drawn_effect, with_scale
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import (
     LABELS,
@@ -21,6 +21,7 @@ from skedasis.plots.figures.ice import (
     marked_regions,
 )
 from skedasis.plots.figures.main_panel import main_panel
+from skedasis.plots.figures.observed import observed_text, with_observed
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Panel, Stack
 from skedasis.plots.scales import shorten
@@ -42,6 +43,7 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
         raise no_curves(effect, "curves")
     stack = effect_panels(effect, options)
     alt = effect_texts.alt_text(effect, stack[0])
+    alt = " ".join(filter(None, [alt, observed_text(effect, options, stack[0].x)]))
     return FigureSpec((stack,), str(stack[0].title), alt, order=effect_parts.legend_order(stack))
 
 
@@ -56,6 +58,7 @@ def effect_panels(effect: Effect, options: EffectPlotOptions | None = None) -> S
             listed_methods(lambda m: m.bins and m.local_effects),
             "Use band='spread'",
         )
+    effect, options = with_scale(effect, options)
     axis = effect.axis
     curve = not isinstance(effect, BinnedEffect) and not isinstance(axis, LevelAxis)
     if options.elevated_regions and not curve:
@@ -64,14 +67,21 @@ def effect_panels(effect: Effect, options: EffectPlotOptions | None = None) -> S
         return categorical.level_panels(effect, axis.levels, options)
     if not isinstance(effect, BinnedEffect):
         main = _dependence(effect, options)
-        return (main, *((grouped(effect, options, main.x),) if options.histogram else ()))
+        groups = (grouped(effect, options, main.x),) if options.histogram else ()
+        return (*with_observed(effect, options, main), *groups)
     main = _curve(effect, options)
     if not has_bins(effect):
-        return (main,)
-    bins = _main(effect).bins
-    counts = effect_parts.counts_panel(bins.low, bins.high, bins.count, main.x)
+        return with_observed(effect, options, main)
+    shown = _main(effect)
+    bins = shown.bins
     groups = (grouped(effect, options, main.x),) if options.histogram else ()
-    return (main, slopes(effect), counts, *groups)
+    if effect.observed is None:
+        counts = effect_parts.counts_panel(bins.low, bins.high, bins.count, main.x)
+        return (main, slopes(effect), counts, *groups)
+    # Those of the main panel are about cells.
+    tips = effect_texts.bin_tooltips(shown, curve_label(effect, options), (), below=0)
+    detail = replace(slopes(effect), above=(), tooltips=tuple(tips))
+    return (*with_observed(effect, options, main, detail), *groups)
 
 
 def no_curves(effect: Effect, option: str) -> UnsupportedError:
@@ -147,7 +157,7 @@ def _curve(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
     shown, notes = _main(drawn.effect), _notes(effect)
     bins, binned = shown.bins, has_bins(shown)
     at, value = curve_polygon(bins, shown.points, shown.value)
-    label = AVERAGE[options.scale]
+    label = curve_label(effect, options, accumulated=True)
     if means:
         label = f"mean {shorten(effect.about.quantity, LONG)} in the bin"
     elif effect_parts.stepped(effect):
@@ -188,7 +198,8 @@ def _dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     intervals = () if effect.spec.mean_alone else (effect_parts.interval(drawn.effect, options),)
     curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
     rows = round(float(effect.moments[AXIS].count.sum())) + effect.missing
-    x, curve = effect_parts.horizontal(effect), (at, value, "average")
+    x = effect_parts.horizontal(effect)
+    curve = (at, value, curve_label(effect, options))
     regions = marked_regions(effect, options, at)
     return main_panel(
         drawn,

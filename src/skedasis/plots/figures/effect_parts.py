@@ -26,6 +26,7 @@ from skedasis.plots.marks import (
     horizontal_line,
 )
 from skedasis.plots.scales import LEAST, OffAxis, PlotAxis, extent, shorten
+from skedasis.plots.theme import OBSERVED
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import (
@@ -185,6 +186,8 @@ def horizontal(effect: Effect) -> PlotAxis:
         own = len(effect.bins) == 0 or effect.spec.local_effects == "value_steps"
     else:
         (low, high), own = extent([x]), True
+    if effect.observed is not None:  # the grid of a PDP may leave out the outermost rows
+        low, high = extent([np.array([low, high]), _within(effect, effect.observed.points)])
     few = len(x) == 1 or (own and len(x) <= OWN_TICKS)
     if few and len(x) > 1:
         few = float(np.diff(x).min()) > (high - low) / 9
@@ -201,6 +204,12 @@ def horizontal(effect: Effect) -> PlotAxis:
         off_axis=off_axis,
         time=effect.time,
     )
+
+
+def _within(effect: Effect, at: Floats) -> Floats:
+    """Return the positions that are not beyond a gap."""
+    far = [(b.low, b.high) for b in beyond(effect)]
+    return at[[not any(low <= v <= high for low, high in far) for v in at.tolist()]]
 
 
 def vertical(
@@ -462,14 +471,16 @@ def average_of(panel: Panel) -> Line | Points:
 
 
 def legend_order(panels: Sequence[Panel]) -> tuple[str, ...]:
-    """Return the legend entries of panels: average, heterogeneity and interval first, hatches last."""
-    ranks = {"average": 0, "mean": 0, "vertex": 0, "dot": 0, "heterogeneity": 1, "interval": 2}
-    ranks |= {"slope": 4, "whisker": 5, "violin": 6, "local": 6, "few": 7, "empty": 7}
+    """Return the legend entries of panels: average, labels, heterogeneity and interval first, hatches last."""
+    ranks = {"average": 0, "mean": 0, "vertex": 0, "dot": 0, "observed": 1, "predicted": 2}
+    ranks |= {"heterogeneity": 4, "interval": 5}
+    ranks |= {"slope": 7, "whisker": 8, "violin": 9, "local": 9, "few": 10, "empty": 10}
+    ranks |= {f"{name}{k}": 3 for name in ("observed", "predicted") for k in range(len(OBSERVED))}
     found: dict[str, int] = {}
     for mark in (m for p in panels for m in p.marks):
         if isinstance(mark, Heat) or not mark.label:
             continue
-        found.setdefault(mark.label, ranks.get(mark.style.split("-")[0], 3))
+        found.setdefault(mark.label, ranks.get(mark.style.split("-")[0], 6))
     return tuple(sorted(found, key=lambda label: found[label]))
 
 

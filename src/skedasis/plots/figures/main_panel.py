@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
-from skedasis.plots.figures.curve_height import DrawnEffect
+from skedasis.plots.figures.curve_height import DrawnEffect, shows_labels
 from skedasis.plots.figures.effect_parts import Band, Doubts
 from skedasis.plots.figures.ice import (
     GroupAverage,
@@ -15,6 +16,7 @@ from skedasis.plots.figures.ice import (
     strips,
     texts_of_groups,
 )
+from skedasis.plots.figures.observed import cells_of
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
@@ -59,13 +61,22 @@ def main_panel(
     whole = drawn.effect
     at, value, label = curve
     beside = effect_parts.effects_beside(whole, options)
+    cells = cells_of(whole, options, x) if shows_labels(whole, options) else None
     reached = () if curves is None else curves.reached
     groups = () if curves is None else curves.groups
-    y = effect_parts.vertical(drawn.name, drawn.unit, bands, intervals, (value, *reached), beside)
+    means = [] if cells is None else cells.intervals()
+    reached = (*reached, *(() if cells is None else cells.curves()))
+    ends = (*intervals, *means)
+    y = effect_parts.vertical(drawn.name, drawn.unit, bands, ends, (value, *reached), beside)
     y, elevated, texts = strips(regions, y)
     hatched, words = effect_parts.hatches(doubts, y, gaps_of)
     grid = main_part(whole).effect.points if levels is None else at
     rug = effect_parts.effect_rug(whole) if levels is None else None
+    title, more = effect_title(whole), (*effect_texts.tooltips_beside(x, y.unit, beside, below),)
+    if cells is not None:
+        title = replace(title, quantity=f"{title.quantity} and mean labels")
+        tooltips = cells.tooltips(x) if levels is None else cells.added([*tooltips])
+        more = cells.added(more)
     return Panel(
         x,
         y,
@@ -86,21 +97,23 @@ def main_panel(
             ),
             *(lines_of_groups(grid, groups) if levels is None else _averages(levels, groups)),
             *(() if curves is None else curves.own),
+            *(() if cells is None else cells.marks()),
             *elevated,
             *([] if rug is None else [rug]),
             *effect_parts.marks_beside(x, y, beside),
         ),
         effect_parts.MAIN,
-        title=effect_title(whole),
+        title=title,
         notes=(
             *notes,
             *drawn.notes,
             *effect_parts.remarks(whole),
             *effect_parts.no_spread(whole, options),
-            *effect_parts.off_scale(y, [(band.lower, band.upper) for band in intervals]),
+            *(() if cells is None else cells.notes()),
+            *effect_parts.off_scale(y, [(band.lower, band.upper) for band in ends]),
         ),
         texts=(*words, *texts, *(texts_of_groups(grid, groups) if levels is None else ())),
-        tooltips=(*tooltips, *effect_texts.tooltips_beside(x, y.unit, beside, below)),
+        tooltips=(*tooltips, *more),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skedasis._arguments import check_int_or_none
+from skedasis._arguments import check_flag, check_int_or_none
 from skedasis.errors import DataError
 from skedasis.results.keywords import BandKind, CurveScale, Ice, RegionsKind
 
@@ -42,9 +42,12 @@ class EffectPlotOptions:
     simultaneous: bool = False
     most_levels: int = MOST_LEVELS
     band: BandKind = "spread"
-    scale: CurveScale = "difference"
+    scale: CurveScale | None = None
+    """None: at the height of predictions where mean labels are drawn, else around zero."""
+    observed: bool = True
 
     def __post_init__(self) -> None:
+        check_flag("plot(observed)", self.observed, "Use observed=False to hide mean labels")
         check_int_or_none("plot(curves)", self.curves, 0, "Use 200")
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"

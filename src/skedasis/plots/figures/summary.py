@@ -80,7 +80,7 @@ def regions_summary_figure(regions: Regions, *, scale: CurveScale = "difference"
 
 def effect_summary_figure(effect: Effect, *, scale: CurveScale = "difference") -> FigureSpec:
     """Return the average effect of a feature in one small panel, with its interval and its heterogeneity."""
-    options = EffectPlotOptions(ice=None, most_levels=MOST_LEVELS, scale=scale)
+    options = EffectPlotOptions(ice=None, most_levels=MOST_LEVELS, scale=scale, observed=False)
     main = _quiet(effect_panels(effect, options)[0])
     levels = ShownLevels.of_effect(effect, MOST_LEVELS)
     marks = tuple(_brief(main.marks))
