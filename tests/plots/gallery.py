@@ -7,6 +7,7 @@ figures have no room.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -36,6 +37,7 @@ from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.factors import RatingTable
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.variance_shares import VariancePart, VarianceShares
+from tests.plots.observed_helpers import observed_of
 
 LONG = "number_of_visits_to_the_outpatient_department_in_the_year_2019"
 CHINESE, HEBREW, ARABIC = "数量与质量的关系", "שם ארוך של תכונה", "العمر بالسنوات"
@@ -95,6 +97,24 @@ def quantity() -> sd.Quantity:
 def effect(feature: str, method: str = "ale") -> sd.Effect:
     """Return the effect of a feature of `table`."""
     return sd.explain(quantity(), table(), feature, method=method)
+
+
+@cache
+def observed(feature: str, method: str = "ale", *, split: bool = False) -> sd.Effect:
+    """Return the effect of a feature with mean labels, by the values of a split if asked for."""
+    found, y = effect(feature, method), model(table())
+    labels = y + 2 * np.sin(3 * y) + np.random.default_rng(1).normal(size=N)
+    column, edges = table()[feature], None
+    if found.levels is not None:
+        at = found.levels.codes(column).astype(float)
+    else:
+        at = found.axis.coordinates_of(column.to_numpy(), "observed")
+        if len(np.unique(at)) > 12:
+            edges = np.nanquantile(at, np.linspace(0, 1, 13))
+    return replace(
+        found,
+        observed=observed_of(at, labels, y, edges, GROUPS if split else None, HEBREW, "EUR"),
+    )
 
 
 @cache
@@ -235,6 +255,16 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "ordinal": lambda: effect_figure(effect("grade", "pdp")),
     "time": lambda: effect_figure(effect("admitted")),
     "m-plot": lambda: effect_figure(effect(LONG, "mplot")),
+    "observed": lambda: effect_figure(observed(LONG, "rhale")),
+    "observed, by a split": lambda: effect_figure(observed(CHINESE, split=True)),
+    "observed at few values": lambda: effect_figure(observed(HEBREW, split=True)),
+    "observed at levels": lambda: effect_figure(observed("city", split=True)),
+    "observed at ordered levels": lambda: effect_figure(observed("grade", "pdp")),
+    "observed at times": lambda: effect_figure(observed("admitted", split=True)),
+    "observed on another scale": lambda: effect_figure(
+        observed(ARABIC), EffectPlotOptions(scale="difference")
+    ),
+    "observed beside curves of rows": lambda: effect_figure(observed("risk", "pdp")),
     "coloured": lambda: effect_figure(
         effect(LONG, "pdp"), EffectPlotOptions(color=GROUPS, histogram=True)
     ),

@@ -23,7 +23,7 @@ def observed_of(
     *,
     of_effect: bool = True,
 ) -> Observed:
-    """Return the means of rows between edges, or at each value; missing values of the feature in a cell of their own."""
+    """Return the means of rows between edges, or at each value, and of rows with a missing value."""
     at, y, prediction = (np.asarray(v, dtype=float) for v in (at, y, prediction))
     sets = np.zeros(len(at), dtype=int) if split is None else np.asarray(split)
     values, known = np.unique(sets).tolist(), np.isfinite(at)
@@ -37,12 +37,17 @@ def observed_of(
         points = np.array([at[known & (cell == k)].mean() for k in range(len(low))])
     names = [str(v) for v in values] if split is not None else [""]
 
-    def made(rows: Sequence[Sequence[np.ndarray]], points: np.ndarray, low: np.ndarray, high: np.ndarray) -> Observed:
+    def made(
+        rows: Sequence[Sequence[np.ndarray]], points: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> Observed:
         found: dict[str, np.ndarray] = {"count": np.array([[len(r) for r in s] for s in rows])}
         for name, of in (("label", y), ("prediction", prediction), ("residual", y - prediction)):
             found[name] = np.array([[of[r].mean() if len(r) else np.nan for r in s] for s in rows])
             found[f"{name}_error"] = np.array(
-                [[of[r].std(ddof=1) / np.sqrt(len(r)) if len(r) > 1 else np.nan for r in s] for s in rows]
+                [
+                    [of[r].std(ddof=1) / np.sqrt(len(r)) if len(r) > 1 else np.nan for r in s]
+                    for s in rows
+                ]
             )
         found["weight"] = found["count"].astype(float)
         found["df"] = np.maximum(found["weight"] - 1, 0)
@@ -63,7 +68,10 @@ def observed_of(
     if not known.all():
         gone = [[np.flatnonzero(~known & (sets == v))] for v in values]
         missing = made(gone, nothing, nothing, nothing)
-    rows = [[np.flatnonzero(known & (sets == v) & (cell == k)) for k in range(len(points))] for v in values]
+    rows = [
+        [np.flatnonzero(known & (sets == v) & (cell == k)) for k in range(len(points))]
+        for v in values
+    ]
     return made(rows, points, low, high)
 
 

@@ -85,13 +85,15 @@ def test_keywords_are_those_of_the_figure(named, function, own):
 
 def test_keywords_of_effects_are_the_options_of_effects():
     view, options = kinds(keywords.EffectViewKeywords), parameters(EffectPlotOptions)
-    # Pages choose the number of levels; `plot` accepts a colour in place of values.
+    # Pages choose the number of levels; `plot` accepts a colour in place of values, and None is no height of curves.
     assert set(view) == set(options) - {"most_levels"}
     different = {name for name in view if view[name] != options[name]}
-    assert different == {"color"}
+    assert different == {"color", "scale"}
     many = kinds(keywords.EffectsViewKeywords)
     alone = set(many) - set(kinds(keywords.MultiplesKeywords))
-    assert {n: many[n] for n in alone} == {n: options[n] for n in alone}
+    assert {n: many[n] for n in alone if n != "scale"} == {
+        n: options[n] for n in alone if n != "scale"
+    }
 
 
 def test_options_of_every_figure():

@@ -377,15 +377,18 @@ def legend_of(panels: Sequence[Panel], order: Sequence[str] = ()) -> tuple[Key, 
 
 _COUNT = re.compile(r" \((a sample of )?[\d,.]+( rows?| repeats?| %.*)?\)$")
 _INTERVAL = re.compile(r"(\d[\d.]* % intervals?) (?:of|for|at) .*|(average) effect")
+_MEANS = re.compile(r"mean (label|prediction)(?: \(.*\))?|(effect) \(.*\)")
 
 
 def shorter_labels(label: str) -> tuple[str, ...]:
-    """Return a legend entry with less and less explanation: that of "± …", of what an interval is, and counts."""
+    """Return a legend entry with less and less explanation: of "± …", of what an interval or a mean is, and counts."""
     found = [label, _COUNT.sub("", label)]
     if label.startswith("± "):
         found += [label.partition(" (")[0], label.partition(" (")[0].partition(",")[0]]
     short = _INTERVAL.fullmatch(label)
     found += [short[1] or short[2]] if short else []
+    means = _MEANS.fullmatch(label)
+    found += [means[1] or means[2]] if means else []
     return tuple(dict.fromkeys(found))
 
 

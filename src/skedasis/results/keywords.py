@@ -133,9 +133,10 @@ class ScaleKeywords(TypedDict, total=False):
     """The option of figures of curves that can be at the height of predictions."""
 
     scale: CurveScale
-    """How high curves are drawn. "difference", the default without mean labels: around zero, as computed. "prediction": at the height of
-    predictions, such that a curve averages to the mean prediction (`About.quantity_mean`), which is a line with its
-    value; PDP and ICE with ``center=None`` average to their own mean. Slopes, steps and scores do not change."""
+    """How high curves are drawn. "difference", the default where no mean labels are drawn: around zero, as computed.
+    "prediction": at the height of predictions, such that a curve averages to the mean prediction
+    (`About.quantity_mean`), which is a line with its value; PDP and ICE with ``center=None`` average to their own mean.
+    Slopes, steps and scores do not change."""
 
 
 class RankedKeywords(TypedDict, total=False):

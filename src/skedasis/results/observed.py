@@ -57,6 +57,8 @@ class Observed(Immutable):
     """Mean of label - prediction and its standard error, which is that of differences of the same rows."""
     df: Floats
     """Degrees of freedom of the standard errors."""
+    of_effect: bool = True
+    """Whether the effect itself is on the scale of the labels: not of a logit, and not of a logarithm."""
     split_name: str = ""
     """Name of the split; empty without one, and for an array of labels."""
     missing: Observed | None = None

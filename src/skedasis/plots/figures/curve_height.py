@@ -163,8 +163,10 @@ def mean_of_quantity(effect: Effect) -> float:
         mean = float(np.average(local.mean, weights=local.weight)) if local.weight.any() else 0.0
     elif effect.observed is not None and is_on_label_scale(effect):
         # Of all rows; otherwise it may be that of the rows of the score.
-        weight, known = effect.observed.weight, effect.observed.weight > 0
-        mean = float(np.average(effect.observed.prediction[known], weights=weight[known]))
+        weight = effect.observed.weight
+        known = weight > 0
+        total = float(weight[known] @ effect.observed.prediction[known])
+        mean = total / float(weight[known].sum()) if known.any() else math.nan
     else:
         mean = effect.about.quantity_mean
     if effect.spec.derivative or not math.isfinite(mean):

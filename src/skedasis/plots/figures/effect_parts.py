@@ -480,7 +480,8 @@ def legend_order(panels: Sequence[Panel]) -> tuple[str, ...]:
     for mark in (m for p in panels for m in p.marks):
         if isinstance(mark, Heat) or not mark.label:
             continue
-        found.setdefault(mark.label, ranks.get(mark.style.split("-")[0], 6))
+        rank = ranks.get(mark.style.split("-")[0], 6)
+        found[mark.label] = min(rank, found.get(mark.label, rank))
     return tuple(sorted(found, key=lambda label: found[label]))
 
 

@@ -20,7 +20,7 @@ from skedasis.plots.figures.observed import cells_of
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
-from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Tooltip
+from skedasis.plots.marks import Heat, Line, Mark, Panel, Points, Rectangles, Tooltip
 from skedasis.plots.scales import PlotAxis
 from skedasis.results.checks.elevated_regions import ElevatedRegion
 from skedasis.results.effect import Effect
@@ -72,38 +72,42 @@ def main_panel(
     hatched, words = effect_parts.hatches(doubts, y, gaps_of)
     grid = main_part(whole).effect.points if levels is None else at
     rug = effect_parts.effect_rug(whole) if levels is None else None
-    title, more = effect_title(whole), (*effect_texts.tooltips_beside(x, y.unit, beside, below),)
+    more: tuple[Tooltip, ...] = (*effect_texts.tooltips_beside(x, y.unit, beside, below),)
     if cells is not None:
-        title = replace(title, quantity=f"{title.quantity} and mean labels")
+        # The legend needs the room, and the panel with rows says more.
+        rug = None if rug is None else replace(rug, label="")
         tooltips = cells.tooltips(x) if levels is None else cells.added([*tooltips])
         more = cells.added(more)
+    marks: list[Mark] = [
+        *effect_parts.backdrop(x),
+        *(_band(band, "heterogeneity", levels) for band in bands),
+        *hatched,
+        *drawn.line,
+        *(() if curves is None else curves.marks),
+        *(_band(band, "interval", levels) for band in intervals),
+        *effect_parts.average(
+            at,
+            value,
+            label,
+            vertices=vertices,
+            on_colors=curves is not None and options.color is not None,
+            join="line" if levels is None else "thin" if levels.ordered else "",
+        ),
+        *(lines_of_groups(grid, groups) if levels is None else _averages(levels, groups)),
+        *(() if curves is None else curves.own),
+        *(() if cells is None else cells.marks()),
+        *elevated,
+        *([] if rug is None else [rug]),
+        *effect_parts.marks_beside(x, y, beside),
+    ]
+    if cells is not None:
+        marks = list(_in_one_entry(marks, label, [band.label for band in intervals]))
     return Panel(
         x,
         y,
-        (
-            *effect_parts.backdrop(x),
-            *(_band(band, "heterogeneity", levels) for band in bands),
-            *hatched,
-            *drawn.line,
-            *(() if curves is None else curves.marks),
-            *(_band(band, "interval", levels) for band in intervals),
-            *effect_parts.average(
-                at,
-                value,
-                label,
-                vertices=vertices,
-                on_colors=curves is not None and options.color is not None,
-                join="line" if levels is None else "thin" if levels.ordered else "",
-            ),
-            *(lines_of_groups(grid, groups) if levels is None else _averages(levels, groups)),
-            *(() if curves is None else curves.own),
-            *(() if cells is None else cells.marks()),
-            *elevated,
-            *([] if rug is None else [rug]),
-            *effect_parts.marks_beside(x, y, beside),
-        ),
+        tuple(marks),
         effect_parts.MAIN,
-        title=title,
+        title=effect_title(whole),
         notes=(
             *notes,
             *drawn.notes,
@@ -115,6 +119,21 @@ def main_panel(
         texts=(*words, *texts, *(texts_of_groups(grid, groups) if levels is None else ())),
         tooltips=(*tooltips, *more),
     )
+
+
+def _in_one_entry(marks: Iterable[Mark], curve: str, intervals: Sequence[str]) -> Iterator[Mark]:
+    """Yield marks such that a curve and its interval have one legend entry, as mean labels and theirs have."""
+    for interval in intervals:
+        said = interval.removesuffix(" of the average")
+        named = (
+            f"{curve.removesuffix(')')}, {said})" if curve.endswith(")") else f"{curve} ({said})"
+        )
+        names = {curve: named, interval: named}
+        marks = [
+            m if isinstance(m, Heat) else replace(m, label=names.get(m.label, m.label))
+            for m in marks
+        ]
+    yield from marks
 
 
 def axis_of(levels: ShownLevels, effect: Effect) -> PlotAxis:

@@ -15,6 +15,7 @@ from skedasis.plots.figures.effect import effect_panels
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
+from skedasis.plots.figures.observed import observed_text
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Title, legend_of
@@ -51,7 +52,9 @@ def effects_figure(
     each: list[FigureSpec] = []
     for place, effect in enumerate(found):
         main, *below = effect_panels(effect, options)
-        alt = alt_text(effect, main)
+        alt = " ".join(
+            filter(None, [alt_text(effect, main), observed_text(effect, options, main.x)])
+        )
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
         title = str(effect_title(effect))
         main = headed(main, place, effect.feature_title, _notes(effect, main, options), len(below))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skedasis._numbers import counted, number_or_zero
-from skedasis._types import Floats, Ints
+from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.curve_height import shows_labels
 from skedasis.plots.figures.effect_parts import COUNTS, LONG, LONGEST, LOWER, Band
@@ -42,7 +42,7 @@ class CellMeans(NamedTuple):
     name: str
     style: str
     x: Floats
-    count: Ints
+    rows: Floats
     label: Floats
     label_half: Floats
     prediction: Floats
@@ -52,7 +52,7 @@ class CellMeans(NamedTuple):
     @property
     def trusted(self) -> tuple[Floats, Floats]:
         """Return mean labels and mean predictions, NaN in cells with few rows, which do not determine a scale."""
-        few = self.count < TRUSTED_ROWS
+        few = self.rows < TRUSTED_ROWS
         return np.where(few, np.nan, self.label), np.where(few, np.nan, self.prediction)
 
     @property
@@ -81,7 +81,7 @@ class ShownCells:
     at: Floats
     left: Floats
     right: Floats
-    main: Floats
+    main: Bools
     names: Sequence[str]
     means: Sequence[CellMeans]
     level: float
@@ -149,11 +149,11 @@ class ShownCells:
         """Yield the means in a cell, of each value of the split."""
         unit = f" {shorten(self.unit, 30)}" if self.unit else ""
         for one in self.means:
-            if not one.count[k]:
+            if not one.rows[k]:
                 continue
             top = max(abs(float(one.label[k])), abs(float(one.prediction[k])))
             if self.split:
-                yield f"{one.name}: {counted(int(one.count[k]), 'row')}"
+                yield f"{one.name}: {counted(int(one.rows[k]), 'row')}"
             yield f"{LABEL} {_with_half(one.label[k], one.label_half[k], top)}{unit}"
             yield f"{PREDICTION} {number_or_zero(float(one.prediction[k]), top)}{unit}"
             yield f"label minus prediction {_with_half(one.residual[k], one.residual_half[k], top)}"
@@ -165,7 +165,7 @@ class ShownCells:
         middles = (self.at[at][1:] + self.at[at][:-1]) / 2
         ends = [low, *middles.tolist(), high]
         for place, k in enumerate(at.tolist()):
-            rows = sum(int(one.count[k]) for one in self.means)
+            rows = sum(int(one.rows[k]) for one in self.means)
             head = [self.names[k], *([] if self.split else [counted(rows, "row")])]
             yield Tooltip(
                 ends[place], ends[place + 1], "\n".join([*head, *self.lines(k)]), below=below
@@ -188,10 +188,10 @@ class ShownCells:
         width = (self.right - self.left) / n
         bars: list[Mark] = []
         for i, one in enumerate(self.means):
-            left, height = self.left + i * width, one.count.astype(float)
+            left, height = self.left + i * width, one.rows
             style = f"observed{one.style}-rows" if self.split else "count"
             bars.append(Rectangles(left, left + width, np.zeros(len(height)), height, style))
-        most = max((float(one.count.max(initial=0)) for one in self.means), default=0.0)
+        most = max((float(one.rows.max(initial=0)) for one in self.means), default=0.0)
         y = PlotAxis("rows", None, 0.0, most, 0.0)
         tips = tuple(self.tooltips(x))
         high = ROWS if self.split else COUNTS
@@ -206,23 +206,22 @@ def _with_half(value: float, half: float, top: float) -> str:
 # --- the cells of an effect -----------------------------------------------------------------------
 
 
-def shown_cells(
-    effect: Effect, level: float, x: PlotAxis, levels: ShownLevels | None
-) -> ShownCells | None:
-    """Return the cells of an effect that a figure shows, at positions of its horizontal axis; None without any."""
+def cells_of(effect: Effect, options: EffectPlotOptions, x: PlotAxis) -> ShownCells | None:
+    """Return the cells that a figure of an effect shows, on its horizontal axis; None without any."""
+    level, levels = options.confidence_level, ShownLevels.of_effect(effect, options.most_levels)
     found = effect.observed
     if found is None or len(found) + (found.missing is not None) == 0:
         return None
     at, place = _positions(found, x, levels)
     if len(at) == 0:
         return None
-    room = _room(at)
+    room = _room(at, x)
     main = np.isin(at, found.points) if levels is None else np.full(len(at), True)
     columns = _pooled(found, place, len(at), level)
     some = np.sort(np.argsort(-found.weight.sum(axis=1), kind="stable")[: len(OBSERVED)])
     names = _split_names(found, some)
     values = len(some)
-    style = ["", *map(str, range(values))][:1] if values == 1 else list(map(str, range(values)))
+    style = [""] if values == 1 else list(map(str, range(values)))
     step = np.minimum(
         ACROSS * 2 * room / values, np.inf if levels is not None else APART * _span(x)
     )
@@ -233,10 +232,12 @@ def shown_cells(
         )
         for i, s in enumerate(some.tolist())
     ]
-    cells = _ends(found, place, at, room)
+    ends = at - ACROSS * room, at + ACROSS * room
+    if values == 1:  # the bars of several values are side by side in a part of their cell
+        ends = _ends(found, place, at, *ends)
     return ShownCells(
         at,
-        *cells,
+        *ends,
         main,
         _names(effect, found, place, at, x, levels),
         means,
@@ -262,8 +263,8 @@ def _positions(found: Observed, x: PlotAxis, levels: ShownLevels | None) -> tupl
     return at, place
 
 
-def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats | Ints]:
-    """Return count, label, its half width, prediction, residual and its half width at n positions, (S, n) each.
+def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats]:
+    """Return rows, label, its half width, prediction, residual and its half width at n positions, (S, n) each.
 
     Cells at one position, beyond a gap, are strata of one mean.
     """
@@ -291,7 +292,7 @@ def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats |
             return np.sqrt(np.where(weight > 0, (weight * value) ** 2, 0.0) @ into) / total
 
     return [
-        (joined("count") @ into).astype(np.int64),
+        joined("count") @ into,
         mean(joined("label")),
         error(half("label")),
         mean(joined("prediction")),
@@ -300,12 +301,15 @@ def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats |
     ]
 
 
-def _room(at: Floats) -> Floats:
-    """Return half the distance of each position to its nearest neighbour."""
-    if len(at) < 2:
-        return np.full(len(at), 0.5)
+def _room(at: Floats, x: PlotAxis) -> Floats:
+    """Return half the distance of each position to its nearest neighbour; beside the axis, of what is drawn there."""
     steps = np.diff(at)
-    return np.minimum(np.append(steps, np.inf), np.insert(steps, 0, np.inf)) / 2
+    room = np.minimum(np.append(steps, np.inf), np.insert(steps, 0, np.inf)) / 2
+    if len(at) == 1:
+        room = np.array([_span(x) / 4])
+    for aside in x.asides:
+        room[at == aside.at] = (aside.right - aside.left) / 2
+    return room
 
 
 def _span(x: PlotAxis) -> float:
@@ -313,7 +317,7 @@ def _span(x: PlotAxis) -> float:
     return high - low
 
 
-def _shift(i: int, n: int, step: Floats, room: Floats, beside: Floats) -> Floats:
+def _shift(i: int, n: int, step: Floats, room: Floats, beside: Bools) -> Floats:
     """Return how far value i of n of a split is beside its cell: at levels, never where the average is."""
     if n == 1:
         return np.where(beside, 2 * ASIDE * room, 0.0)
@@ -323,12 +327,12 @@ def _shift(i: int, n: int, step: Floats, room: Floats, beside: Floats) -> Floats
     )
 
 
-def _ends(found: Observed, place: Ints, at: Floats, room: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the bars of each position: those of its cell, or around a single value."""
-    left, right = at - ACROSS * room, at + ACROSS * room
+def _ends(
+    found: Observed, place: Ints, at: Floats, left: Floats, right: Floats
+) -> tuple[Floats, Floats]:
+    """Return the ends of the bars at each position: of a cell its own, of a single value those given."""
     cells = place[: len(found)]
-    wide = (cells >= 0) & (found.high > found.low)
-    inside = wide & (at[cells] == found.points)
+    inside = (cells >= 0) & (found.high > found.low) & (at[cells] == found.points)
     left[cells[inside]], right[cells[inside]] = found.low[inside], found.high[inside]
     return left, right
 
@@ -368,12 +372,6 @@ def _names(
 
 
 # --- beside the panels of an effect ---------------------------------------------------------------
-
-
-def cells_of(effect: Effect, options: EffectPlotOptions, x: PlotAxis) -> ShownCells | None:
-    """Return the cells that a figure shows, on its horizontal axis; None without any."""
-    levels = ShownLevels.of_effect(effect, options.most_levels)
-    return shown_cells(effect, options.confidence_level, x, levels)
 
 
 def with_observed(

@@ -1,0 +1,347 @@
+"""Mean labels and predictions in figures of effects: their values, where they are, and what the figure says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t
+
+import skedasis as sd
+from skedasis._numbers import number
+from skedasis.errors import DataError
+from skedasis.plots.draw_matplotlib import draw as draw_matplotlib
+from skedasis.plots.draw_svg import draw as draw_svg
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.multiples import effects_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import Line, Panel, Points, Rectangles, Segments, marks_of
+from skedasis.results.effects import Effects
+from tests.plots.observed_helpers import observed_of
+from tests.plots.spec_helpers import legend, only, styles, texts, tips
+
+N = 2_000
+RNG = np.random.default_rng(8)
+X = pd.DataFrame(
+    {
+        "hr": RNG.integers(0, 24, N).astype(float),
+        "temp": RNG.normal(12.0, 6.0, N),
+        "city": RNG.choice(["Rome", "Oslo", "Bern"], N),
+    }
+)
+SET = np.where(RNG.uniform(size=N) < 0.7, "train", "test")
+
+
+def predict(X: pd.DataFrame) -> np.ndarray:
+    return np.asarray(50 + 3 * X["temp"] + 40 * np.sin(X["hr"] / 4) + 20 * (X["city"] == "Rome"))
+
+
+Y = predict(X) + 30 * (X["hr"].to_numpy() == 17) + RNG.normal(0, 20, N)
+EDGES = np.quantile(X["temp"], np.linspace(0, 1, 11))
+QUANTITY = sd.prediction(predict, name="rentals", unit="bikes")
+EFFECTS = sd.explain(QUANTITY, X, method="ale")
+
+
+def made(
+    feature: str, split: np.ndarray | None = None, effect: sd.Effect | None = None
+) -> sd.Effect:
+    """Return the effect of a feature with what was observed."""
+    effect = EFFECTS[feature] if effect is None else effect
+    at = X[feature].to_numpy()
+    if effect.levels is not None:
+        at = effect.levels.codes(at)
+    edges = EDGES if feature == "temp" else None
+    return replace(
+        effect,
+        observed=observed_of(
+            at, Y, predict(X), edges, split, "set" if split is not None else "", "bikes"
+        ),
+    )
+
+
+def points(panel: Panel, style: str) -> Points:
+    """Return the means of a style."""
+    return only(panel, Points, style)
+
+
+# --- values -----------------------------------------------------------------------------------------
+
+
+def test_means_and_their_intervals_are_those_of_the_rows_in_each_cell():
+    main = effect_figure(made("hr"), EffectPlotOptions(confidence_level=0.9)).main
+    labels, predictions = points(main, "observed"), points(main, "predicted")
+    whiskers = only(main, Segments, "observed-interval")
+    for k, hour in enumerate(range(24)):
+        rows = X["hr"].to_numpy() == hour
+        n, mean = int(rows.sum()), Y[rows].mean()
+        half = t.ppf(0.95, n - 1) * Y[rows].std(ddof=1) / np.sqrt(n)
+        assert labels.x[k] == predictions.x[k] == whiskers.x0[k] == hour
+        np.testing.assert_allclose(labels.y[k], mean)
+        np.testing.assert_allclose(predictions.y[k], predict(X)[rows].mean())
+        np.testing.assert_allclose([whiskers.y0[k], whiskers.y1[k]], [mean - half, mean + half])
+
+
+def test_the_curve_shares_the_scale_of_the_labels_and_averages_to_the_mean_prediction():
+    effect = made("hr")
+    main = effect_figure(effect).main
+    assert (main.y.name, main.y.unit) == ("rentals", "bikes")
+    curve = next(marks_of(main, Line, "average"))
+    hours = X["hr"].to_numpy()
+    np.testing.assert_allclose(np.interp(hours, curve.x, curve.y).mean(), predict(X).mean())
+    np.testing.assert_allclose(np.ptp(curve.y), np.ptp(effect.value))
+
+
+def test_the_mean_prediction_is_that_of_all_rows_not_only_of_those_of_the_score():
+    effect = sd.explain(QUANTITY, X, "hr", method="ale", heterogeneity_rows=100)
+    assert abs(effect.about.quantity_mean - predict(X).mean()) > 0.1
+    curve = next(marks_of(effect_figure(made("hr", effect=effect)).main, Line, "average"))
+    mean = np.interp(X["hr"].to_numpy(), curve.x, curve.y).mean()
+    np.testing.assert_allclose(mean, predict(X).mean())
+
+
+def test_a_pdp_that_is_not_centred_stays_where_it_is():
+    effect = sd.explain(QUANTITY, X, "temp", method=sd.PDP(grid=10, center=None))
+    main = effect_figure(made("temp", effect=effect)).main
+    np.testing.assert_allclose(next(marks_of(main, Line, "average")).y, effect.value)
+
+
+def test_the_rows_of_each_cell_are_bars_below():
+    *_, rows = effect_figure(made("temp")).stacks[0]
+    bars = only(rows, Rectangles, "count")
+    np.testing.assert_array_equal(bars.upper, np.histogram(X["temp"], EDGES)[0])
+    np.testing.assert_allclose(bars.left, EDGES[:-1])
+    np.testing.assert_allclose(bars.right, EDGES[1:])
+
+
+@pytest.mark.parametrize("feature", ["hr", "temp", "city"])
+def test_values_of_a_split_have_their_own_means_side_by_side(feature):
+    effect = made(feature, SET)
+    main, *_, rows = effect_figure(effect).stacks[0]
+    observed = effect.observed
+    assert observed is not None
+    for s, one in enumerate(observed.split_values):
+        mine = points(main, f"observed{s}")
+        np.testing.assert_allclose(mine.y, observed.label[s])
+        np.testing.assert_allclose(points(main, f"predicted{s}").y, observed.prediction[s])
+        np.testing.assert_array_equal(points(main, f"predicted{s}").x, mine.x)
+        np.testing.assert_array_equal(
+            only(rows, Rectangles, f"observed{s}-rows").upper, observed.count[s]
+        )
+        assert f"set = {one}" in legend(effect_figure(effect))
+    first, second = (points(main, f"observed{s}").x for s in (0, 1))
+    assert (first < second).all()
+    assert (second[:-1] < first[1:]).all()
+
+
+def test_of_many_values_of_a_split_the_six_with_most_rows_are_shown():
+    split = np.minimum(RNG.geometric(0.2, N), 9)
+    effect = made("city", split)
+    spec = effect_figure(effect)
+    most = sorted(range(1, 10), key=lambda v: -(split == v).sum())[:6]
+    shown = [name for name in legend(spec) if name.startswith("set = ")]
+    assert shown == [f"set = {v}" for v in sorted(most)]
+    assert "the 6 values of set with most rows are shown, 3 are not" in spec.main.notes
+
+
+def test_levels_that_are_not_shown_have_no_means():
+    names = np.array([f"level {k:02d}" for k in range(30)])
+    frame = pd.DataFrame({"a": names[np.minimum(RNG.geometric(0.15, N) - 1, 29)]})
+    effect = sd.explain(
+        lambda X: X["a"].str[-2:].astype(float).to_numpy(), frame, "a", method="ale"
+    )
+    codes = effect.levels.codes(frame["a"])
+    effect = replace(effect, observed=observed_of(codes, Y, predict(X)))
+    main = effect_figure(effect, EffectPlotOptions(most_levels=5)).main
+    labels = points(main, "observed")
+    shown = [effect.levels.labels.index(name) for name in main.x.labels]
+    np.testing.assert_allclose(labels.y, [Y[codes == k].mean() for k in shown])
+
+
+def test_cells_with_few_rows_do_not_determine_the_scale():
+    at = np.where(np.arange(N) < 3, 30.0, X["hr"])
+    y = np.where(np.arange(N) < 3, 1e5, Y)
+    effect = replace(EFFECTS["hr"], observed=observed_of(at, y, predict(X)))
+    main = effect_figure(effect).main
+    assert main.y.range[1] < 500
+    assert "some intervals are off the scale" in main.notes
+
+
+# --- where labels are drawn -----------------------------------------------------------------------
+
+
+def test_nothing_changes_without_labels_or_if_they_are_hidden():
+    bare, hidden = (
+        effect_figure(e, EffectPlotOptions(observed=False)) for e in (EFFECTS["hr"], made("hr"))
+    )
+    assert [p.kind for p in bare.panels] == [p.kind for p in hidden.panels]
+    assert bare.alt == hidden.alt
+    for a, b in zip(bare.panels, hidden.panels, strict=True):
+        assert (a.x, a.y, a.notes, a.tooltips) == (b.x, b.y, b.notes, b.tooltips)
+        assert [m.style for m in a.marks] == [m.style for m in b.marks]
+
+
+@pytest.mark.parametrize("why", ["difference", "logarithm", "slope"])
+def test_labels_on_another_scale_have_a_panel_of_their_own(why):
+    effect, options = made("temp"), EffectPlotOptions()
+    if why == "difference":
+        options = replace(options, scale="difference")
+    elif why == "logarithm":
+        effect = replace(effect, observed=effect.observed.altered(of_effect=False, quantity="rate"))
+    else:
+        pdp = sd.explain(QUANTITY, X, "temp", method=sd.PDP(grid=9, derivative=True))
+        effect = made("temp", effect=pdp)
+    main, own, *_ = effect_figure(effect, options).stacks[0]
+    bare = effect_figure(replace(effect, observed=None), options).main
+    assert "observed" not in styles(main)
+    np.testing.assert_array_equal(
+        next(marks_of(main, Line, "average")).y, next(marks_of(bare, Line, "average")).y
+    )
+    assert own.kind == "detail"
+    assert (own.y.name, own.y.unit) == ("rate" if why == "logarithm" else "prediction", "bikes")
+    np.testing.assert_allclose(points(own, "observed").y, effect.observed.label[0])
+
+
+def test_a_label_is_drawn_over_the_prediction_and_both_over_the_curve():
+    order = [m.style for m in effect_figure(made("hr")).main.marks if hasattr(m, "style")]
+    assert order.index("average") < order.index("predicted") < order.index("observed")
+
+
+def test_rows_without_a_value_are_beside_the_axis():
+    a = np.where(RNG.uniform(size=N) < 0.1, np.nan, X["temp"])
+    frame = X.assign(temp=a)
+    effect = sd.explain(lambda X: predict(X.fillna(5.0)), frame, "temp", method="ale")
+    effect = replace(effect, observed=observed_of(a, Y, predict(X), EDGES))
+    main = effect_figure(effect).main
+    labels, (aside,) = points(main, "observed"), main.x.asides
+    np.testing.assert_allclose(labels.y[-1], Y[np.isnan(a)].mean())
+    assert aside.left < labels.x[-1] < aside.right
+    line = only(main, Line, "predicted-line")
+    assert len(line.x) == len(labels.x) - 1  # does not lead to missing values
+    (tip,) = (t for t in tips(main) if "missing" in t[0])
+    assert any(text.startswith("mean label ") for text in tip)
+
+
+def test_cells_beyond_a_gap_are_one_mean_beside_the_axis():
+    at = X["temp"].to_numpy().copy()
+    at[:4] = [10_000.0, 10_000.0, 10_100.0, 10_100.0]
+    frame = X.assign(temp=at)
+    effect = sd.explain(lambda X: 0.01 * X["temp"].to_numpy(), frame, "temp", method="ale")
+    edges = np.array([*np.quantile(at[4:], np.linspace(0, 1, 6)) + 1e-9, 10_050.0, 10_101.0])
+    effect = replace(effect, observed=observed_of(at, Y, predict(X), edges))
+    main = effect_figure(effect).main
+    (aside,) = main.x.asides
+    labels = points(main, "observed")
+    inside = (labels.x > aside.left) & (labels.x < aside.right)
+    assert inside.tolist() == [False] * (len(inside) - 1) + [True]
+    cells = effect.observed
+    np.testing.assert_allclose(
+        labels.y[-1], np.average(cells.label[0][-2:], weights=cells.count[0][-2:])
+    )
+    rows = effect_figure(effect).stacks[0][-1]
+    assert only(rows, Rectangles, "count").upper[-1] == cells.count[0][-2:].sum()
+
+
+def test_the_axis_of_a_pdp_reaches_to_the_cells_beyond_its_grid():
+    effect = sd.explain(QUANTITY, X, "temp", method=sd.PDP(grid=[8.0, 12.0, 16.0]))
+    main = effect_figure(made("temp", effect=effect)).main
+    low, high = main.x.range
+    labels = points(main, "observed")
+    assert low < labels.x.min() < 8.0
+    assert 16.0 < labels.x.max() < high
+
+
+# --- words ------------------------------------------------------------------------------------------
+
+
+def test_tooltips_name_the_cell_its_rows_and_its_means():
+    effect = made("hr")
+    main, slopes, rows = effect_figure(effect).stacks[0]
+    cells = effect.observed
+    assert tips(main) == tips(rows)
+    half = {
+        of: np.diff(cells.interval(of=of), axis=0)[0, 0, 17] / 2 for of in ("label", "residual")
+    }
+    assert tips(main)[17] == [
+        "hr = 17",
+        f"{cells.count[0, 17]} rows",
+        f"mean label {cells.label[0, 17]:.3g} ± {half['label']:.3g} bikes",
+        f"mean prediction {cells.prediction[0, 17]:.3g} bikes",
+        f"label minus prediction {number(cells.residual[0, 17])} ± {half['residual']:.3g}",
+    ]
+    assert any("average slope" in text for tip in tips(slopes) for text in tip)
+
+
+def test_tooltips_of_levels_have_the_means_too():
+    effect = made("city", SET)
+    for tip in tips(effect_figure(effect).main):
+        assert "set = test: " in "\n".join(tip)
+        assert sum(text.startswith("mean label") for text in tip) == 2
+
+
+def test_the_alternative_text_says_where_labels_and_predictions_differ_most():
+    said = effect_figure(made("hr")).alt
+    assert "they differ most at hr = 17: the label is 30.0 higher." in said
+    assert "Mean labels (set = test)" in effect_figure(made("hr", SET)).alt
+    assert "Mean labels" not in effect_figure(made("hr"), EffectPlotOptions(observed=False)).alt
+
+
+def test_the_legend_names_the_curve_by_its_method():
+    entries = legend(effect_figure(made("hr")))
+    assert entries[:3] == [
+        "effect (ALE, 95 % interval)",
+        "mean label (95 % interval)",
+        "mean prediction",
+    ]
+
+
+def test_hostile_names_of_a_split_are_text():
+    effect = made("temp", np.where(SET == "train", "<script>alert(1)</script>", "a\nb"))
+    svg = str(draw_svg(effect_figure(effect), ident="a").svg)
+    assert "<script" not in svg
+    assert "&lt;script&gt;" in svg
+
+
+# --- sizes and renderers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("split", [False, True])
+@pytest.mark.parametrize("feature", ["hr", "temp", "city"])
+def test_a_small_figure_keeps_the_means_and_a_legend_of_a_fifth(feature, split):
+    spec = effect_figure(made(feature, SET if split else None))
+    layout = arrange(spec, 3.3 * 72, 2.5 * 72)
+    assert len(layout.panels) == 1
+    labels = {text for key in layout.keys for text in key.text.lines}
+    for start in ("effect", "mean label|label", "mean prediction|prediction"):
+        assert any(text.startswith(tuple(start.split("|"))) for text in labels)
+    assert not any("…" in text for text in labels)
+    if split:
+        assert {"set = test", "set = train"} <= labels
+    high = max(k.y for k in layout.keys) - min(k.y for k in layout.keys) + 12
+    assert high <= 0.2 * 2.5 * 72 + 1
+
+
+def test_both_renderers_draw_the_same_means():
+    effect = made("hr", SET)
+    figure = draw_matplotlib(effect_figure(effect), (6, 6))
+    svg = str(draw_svg(effect_figure(effect), ident="a").svg)
+    assert svg.count("observed0-interval") >= 1
+    assert len(figure.axes) == 3
+
+
+def test_small_multiples_have_labels_on_the_shared_scale():
+    effects = Effects({name: made(name) for name in EFFECTS}, EFFECTS.provenance)
+    spec = effects_figure(effects)
+    assert len({stack[0].y.range for stack in spec.stacks}) == 1
+    assert all("observed" in styles(stack[0]) for stack in spec.stacks)
+    assert legend(spec).count("mean prediction") == 1
+    hidden = effects_figure(effects, options=EffectPlotOptions(observed=False))
+    assert not any("observed" in styles(stack[0]) for stack in hidden.stacks)
+
+
+def test_the_option_is_a_flag():
+    with pytest.raises(DataError, match="observed"):
+        EFFECTS["hr"].plot(observed="yes")
+    assert "mean prediction" in texts(effect_figure(made("hr")))
