@@ -114,6 +114,22 @@ def test_tables_have_the_slopes_at_the_ends_of_a_bin_and_their_deviations(X):
     assert list(map(float, found["Std of slopes"])) == pytest.approx(spread, rel=0.01)
 
 
+def test_effects_on_the_log_scale_have_a_table_of_factors():
+    X = pd.DataFrame({"town": ["A"] * 60 + ["B"] * 40, "z": np.arange(100.0)})
+    rate = sd.prediction(
+        lambda X: np.where(X["town"] == "B", 0.4, 0.2), inverse="log", name="claim rate"
+    )
+    *_, table = effect_tables(sd.explain(rate, X, "town", method="ale"))
+    assert table.caption.startswith("Factors of claim rate by ALE. Single rows differ")
+    assert [head for head, _ in table.heads] == ["town", "factor", "95 % interval", "exposure"]
+    assert table.rows == [("A", "1.00", "base", "60 %"), ("B", "2.00", "2.00 to 2.00", "40 %")]
+    for other in (
+        sd.explain(lambda X: X["z"].to_numpy(), X, "z", method="ale"),
+        sd.explain(rate, X, "town", method="mplot"),
+    ):
+        assert not any("Factors" in t.caption for t in effect_tables(other))
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_share_of_a_level_is_that_of_the_weight_of_its_rows(weighted):
     level = np.repeat(["a", "b"], [30, 10])

@@ -75,7 +75,21 @@ def effect_tables(effect: Effect, most: int = LINES) -> list[NumberTable]:
         at = {"At": position_texts(effect.points[some], effect.time)}
         cells = at | {name: _numbers(c[some]) for name, c in zip(names, columns, strict=True)}
         found.append(NumberTable(f"Some points {of}.", cells))
+    if effect.about.log_scale and not (isinstance(effect, AnyMPlot) or effect.spec.derivative):
+        found.append(_factors(effect, most))
     return found
+
+
+def _factors(effect: Effect, most: int) -> NumberTable:
+    """Return the factors of an effect on the log scale, with intervals, exposure and observed factors."""
+    found = effect.factors()
+    (heads, *lines), columns, before = found.cells(), dict[str, Sequence[str]](), ""
+    for head, column in zip(heads, zip(*lines, strict=True), strict=True):
+        columns[f"{head} of {before}" if head in columns else head] = column
+        before = head
+    said = [f"Factors of {found.quantity} by {found.method}.", *found.remarks]
+    rows = np.array([f.rows for f in found]).astype(np.int64)
+    return _with_most_rows(" ".join(said), columns, rows, most)
 
 
 PRINTED = 40
