@@ -170,6 +170,18 @@ class Batch:
         """Return the rows' labels as numbers, shape (size,)."""
         return self._of_rows(self.dataset.labels)
 
+    def given_labels(self) -> Values:
+        """Return the rows' labels as the caller gave them, shape (size,)."""
+        if self.dataset.y is None:
+            raise DataError("y", "no labels", "one label per row", "Pass y=")
+        return self._of_rows(self.dataset.y)
+
+    def split(self) -> Values:
+        """Return the rows' values of the column by which means are kept apart, shape (size,)."""
+        if self.dataset.split is None:
+            raise TypeError("the rows were read without a column for a split")
+        return self._of_rows(self.dataset.split)
+
     def targets(self) -> Values:
         """Return the rows' labels as the quantity encodes them, shape (size,)."""
         if self.dataset.targets is None:
@@ -225,6 +237,8 @@ class Dataset:
         Whether weights are sampling weights; else frequencies.
     model_tables : tuple of Table
         The table as each model of a quantity of several takes it; empty if they all take `table`.
+    split : ndarray, shape (n,), optional
+        The values by which observed means are kept apart, of data beyond memory that name a column of them.
     """
 
     table: Table[Container]
@@ -245,6 +259,7 @@ class Dataset:
     origin: dict[str, JsonValue] = field(default_factory=dict)
     sampling_weights: bool = False
     model_tables: tuple[Table[Container], ...] = ()
+    split: Values | None = None
 
     def __len__(self) -> int:
         return len(self.table) - self.skip if self.row_id is None else len(self.row_id)
@@ -414,6 +429,7 @@ class Dataset:
                 ("weights", self.weights),
                 ("targets", self.targets),
                 ("keys", self.keys),
+                ("split", self.split),
             )
         }
         rows = self.table_rows(places)

@@ -43,6 +43,8 @@ MultiOutputModels: TypeAlias = Models[MultiOutputQuantity]
 
 GivenRegions: TypeAlias = int | Sized
 """Given regions: a column (name or position), labels of the rows, masks by rule, or a numeric column with its edges."""
+SplitBy: TypeAlias = int | Sized
+"""A split of the rows: a column (name or position), or labels of the rows."""
 ByRegions: TypeAlias = GivenRegions | Regions
 """Regions as in `explain`, or regions that were found."""
 

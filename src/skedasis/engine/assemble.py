@@ -19,6 +19,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
+from skedasis.engine.observed import OBSERVED
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
@@ -71,11 +72,16 @@ def finalize_task(
     """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
     exact, abouts, kind = job.sample is None, abouts_of(job, label, task), job.options.weight_kind
     missing = local.moments.get(MISSING)
-    local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
+    aside = {k: local.moments[k] for k in OBSERVED if k in local.moments}
+    own = {k: m for k, m in local.moments.items() if k != MISSING and k not in aside}
+    local = replace(local, moments=own)
     result = task.finalize(job.plans[label, task.key], local, abouts, exact=exact, kind=kind)
     if not isinstance(result, Effect):
         return result
     key, about = (label, task.key), result.about
+    if job.observed is not None:
+        means = job.observed.means(task.key, aside, job.outputs[label], result, kind)
+        result = replace(result, observed=means)
     result = replace(
         result, about=replace(about, quantity_mean=scores.quantity_mean(job, key, about))
     )

@@ -131,8 +131,11 @@ def _count_batch(job: Job, work: BatchWork, batch: Batch) -> dict[ResultKey, Row
     found: dict[ResultKey, RowCount] = {}
     model = slope = calls = 0
     for task in job.tasks:
-        only = replace(work, variants={task.key: task.variant})
+        only = replace(work, variants={task.key: task.variant}, observed=None)
         only.compute(batch, evaluators, lambda: None)
+        if work.observed is not None:
+            for evaluator in evaluators.values():
+                evaluator.values()
         rows = sum(e.stats.rows for e in evaluators.values())
         slopes = sum(e.stats.slope_rows for e in evaluators.values())
         asked = sum(e.stats.calls for e in evaluators.values())

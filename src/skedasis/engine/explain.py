@@ -128,6 +128,16 @@ def explain(
         beyond memory, among the rows of the heterogeneity scores. PDP and ICE keep curves without it (`ice=`), and get
         others only where they keep none. Each of several models has its own. With `by`, the effect of all rows has
         curves, those of the regions have none.
+    observed : bool
+        Whether means of label and prediction are kept in cells of each feature, with those of their differences, as
+        `Effect.observed`: what was observed along the feature beside what the model predicts. This needs `y`, and a
+        quantity whose values are on the scale of the labels, or a function of such (a logit, `inverse="log"`). For a
+        probability, labels are 1 for its class, else 0. The cells are those of `MPlot`, the bins where they are given
+        as `Edges`, or the levels. With `by`, the effect of all rows has them.
+    split : str, int or array of n labels, optional
+        With observed: the column by whose values the means are kept apart, such as training and test rows; or the label
+        of each row. There are two to six values. A missing value counts as one. Of files it may be a column that is no
+        feature.
     refits : bool
         Whether several models are refits of one learner, whose mean is explained; else they are compared. `cv` and
         `correction` say so, too. The mean is of the same quantity of every model, on the same cells.
@@ -156,7 +166,8 @@ def explain(
         For a model that does not return one finite number per row, or returns different numbers for the same rows.
     UnsupportedError
         For a combination of feature, model and method that is not supported, such as `curves` of M-plots, importances
-        and pairs; with ``tree="force"`` for a model whose tree structure cannot be used.
+        and pairs, and `observed` of importances, pairs, losses and entropies; with ``tree="force"`` for a model whose
+        tree structure cannot be used.
 
     Notes
     -----
@@ -171,7 +182,9 @@ def explain(
     each feature, and as many once for all features. The spread of an accumulated effect (`Effect.spread`) costs at most
     4,000 for each feature, and at most four for each row and `heterogeneity_rows`. Provenances count both as
     ``score_rows``. Individual curves cost `curves` model rows for each point of an effect, which are counted as
-    ``curve_rows``.
+    ``curve_rows``. Observed means cost n model rows, once for all features, which are counted as ``effect_rows``; none
+    where the method evaluates the rows as they are, and for trees that are evaluated from their structure. A split of
+    data beyond memory takes one more pass over them.
 
     Rows with a missing value of the feature are evaluated at observed values of it: this costs about 2 n model rows in
     all, or 10 for each row with a missing value where these are many. A check of the model on at most 128 rows comes on

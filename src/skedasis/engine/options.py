@@ -31,6 +31,7 @@ from skedasis._arguments import (
     check_threads,
     is_int,
     is_number,
+    shown,
 )
 from skedasis._calls import misfit
 from skedasis._error_state import with_own_errors
@@ -38,6 +39,7 @@ from skedasis._progress import one_call
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.engine.select import loaded
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.registry import METHODS, load_plugins
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.data.features import Groups, Schema
-    from skedasis.engine.argument_types import FeatureList
+    from skedasis.engine.argument_types import FeatureList, SplitBy
     from skedasis.engine.cross_validation import CrossValidation
     from skedasis.methods.base import Parameters
     from skedasis.stream.cluster import Client
@@ -129,6 +131,10 @@ class ExplainKeywords(ScoredKeywords, total=False):
 
     curves: int
     """Number of rows whose individual curves are computed and kept with each effect; none by default."""
+    observed: bool
+    """Whether means of label and prediction are kept in cells of each feature."""
+    split: SplitBy | None
+    """With observed: the column by whose values the means are kept apart, such as training and test rows."""
 
 
 class RefitKeywords(ExplainKeywords, total=False):
@@ -351,6 +357,8 @@ class ExplainOptions:
     )
     max_model_rows: int | None = field(default=None, metadata={"check": _check_model_rows})
     curves: int = field(default=0, metadata={"check": _check_curves})
+    observed: bool = field(default=False, metadata={"check": check_flag})
+    split: SplitBy | None = None
     refits: bool = field(default=False, metadata={"check": _check_refits})
     cv: CrossValidation | None = None
     correction: float | None = field(default=None, metadata={"check": _check_correction})
@@ -369,6 +377,20 @@ class ExplainOptions:
             check: OptionCheck | None = option.metadata.get("check")
             if check is not None and value is not option.default:
                 object.__setattr__(self, option.name, check(option.name, value))
+        if self.split is not None and not self.observed:
+            raise DataError(
+                "split",
+                f"{shown(self.split)} without observed=True",
+                "observed means, which it keeps apart",
+                "Pass observed=True and the labels y, or leave split out",
+            )
+        if self.observed and self.averages:
+            raise UnsupportedError(
+                "explain(observed=True)",
+                "the mean of several models",
+                "one model, or models to compare",
+                "Leave out refits=True, cv and correction",
+            )
 
     @property
     def seed(self) -> int:

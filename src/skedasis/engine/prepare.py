@@ -22,6 +22,13 @@ from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import check_slopes
 from skedasis.data.row_rules import KeptRows
 from skedasis.derivatives.finite_differences import PROBED_VALUES, probe_derivatives
+from skedasis.engine.observed import (
+    ObservedCells,
+    ObservedWork,
+    RowSplit,
+    check_labels,
+    check_observed,
+)
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.rows import open_rows
 from skedasis.engine.select import (
@@ -88,6 +95,8 @@ class Job:
     curve_stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
     tree_batch_rows: int | None = None
+    observed: ObservedWork | None = None
+    """What observed means take; None if they are not wanted."""
     own: Mapping[OutputLabel, Floats] = field(default_factory=dict[OutputLabel, Floats])
     """The quantity at the rows of the dataset, (n,), by output; empty unless it is known."""
 
@@ -217,13 +226,22 @@ def prepare_job(
     dataset, tasks = selection.dataset, selection.tasks(method)
     if options.curves:
         check_curves(tasks)
+    split = None
+    if options.observed:
+        check_observed(quantity, dataset, tasks)
+        split = RowSplit.of(dataset, options.split)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
+    if split is not None and isinstance(quantity, MultiOutputQuantity):
+        for one in evaluated.outputs.values():
+            check_labels(one, dataset)
     work = current_work()
     after_check, work.after_check = work.after_check, None
     if after_check is not None and not (evaluated.said or "").startswith("exact"):
         after_check(checked.caller, len(dataset.features))
     room = _joint_rows(evaluated.outputs, dataset, tasks, checked, options)
-    planner = _Planner(evaluated.outputs, dataset, tasks, checked, agreed or {}, room)
+    planner = _Planner(
+        evaluated.outputs, dataset, tasks, checked, agreed or {}, room, observed=split is not None
+    )
     dataset.once_known(planner.plan_all)
     plans = planner.plans
     if part is not None:
@@ -244,6 +262,7 @@ def prepare_job(
         started=started,
         trees=evaluated.said,
         tree_batch_rows=evaluated.batch_rows,
+        observed=None if split is None else ObservedWork(planner.cells, split),
     )
     return _with_sizes(base)
 
@@ -271,6 +290,7 @@ def planned_like(
             checked=checked,
             options=options,
             started=started,
+            observed=None,
             stats=CallStats(),
             curve_stats=CallStats(),
         )
@@ -324,6 +344,8 @@ def job_without_model(
     outputs: Outputs = {None: quantity}
     if isinstance(quantity, MultiOutputQuantity):
         outputs = dict(quantity.parts) or {None: quantity.one}
+    if options.observed:
+        check_observed(quantity, dataset, tasks)
     checked = ProbeResult(float(np.finfo(float).eps), CallStats())
     planner = _Planner(outputs, dataset, tasks, checked, local=local)
     dataset.once_known(planner.plan_all)
@@ -338,6 +360,7 @@ def job_without_model(
         checked=checked,
         options=options,
         started=time.perf_counter(),
+        observed=ObservedWork({}, RowSplit()) if options.observed else None,
     )
     return _with_sizes(base)
 
@@ -487,7 +510,10 @@ class _Planner:
     room: int = 0
     local: LocalEffectKind | None = None
     """If the model is not called: what its local effects are taken for where only it would tell."""
+    observed: bool = False
+    """Whether the cells of observed means are planned, too."""
     plans: Plans = field(default_factory=dict)
+    cells: dict[ResultKey, ObservedCells] = field(default_factory=dict[ResultKey, ObservedCells])
     infos: dict[TaskKey, list[DerivativeInfo]] = field(default_factory=dict)
 
     def plan_all(self) -> None:
@@ -514,6 +540,11 @@ class _Planner:
                 self._plan(task, label, probes)
             except NotYetKnown as error:
                 unknown = error
+        try:
+            if self.observed and isinstance(task, FeatureTask) and task.key not in self.cells:
+                self.cells[task.key] = ObservedCells.of(task)
+        except NotYetKnown as error:
+            unknown = error
         for column in task.columns:
             if isinstance(column, Column) and not column.missing:  # donors need the order
                 column.release_order()

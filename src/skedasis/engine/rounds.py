@@ -20,6 +20,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import Results, abouts_of, finalize
 from skedasis.engine.budget import announce
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
+from skedasis.engine.observed import OBSERVED
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
@@ -221,9 +222,9 @@ def _planned_again(job: Job, task: FeatureTask, info: DerivativeInfo) -> AnyPlan
 
 
 def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
-    """Return `local` with the moments of rows with missing values and the notes of the first round."""
-    if MISSING in before.moments:
-        local.moments[MISSING] = before.moments[MISSING]
+    """Return `local` with the notes of the first round, and its moments of missing values and of observed means."""
+    for name in {MISSING, *OBSERVED} & before.moments.keys():
+        local.moments[name] = before.moments[name]
     return replace(local, notes={**before.notes, **local.notes})
 
 
@@ -258,7 +259,8 @@ def add_round(job: Job, plans: Mapping[TaskKey, AnyPlan], gathered: GatheredStat
 
 
 def restricted_job(job: Job, keys: Iterable[TaskKey]) -> Job:
-    """Return a job for some of the plans, with the same call counters and without donors of missing values."""
+    """Return a job for some of the plans, with the same call counters, without missing values and observed means."""
     plans = {key: job.plans[key] for key in keys}
     names = {name for _, name in plans}
-    return replace(job, plans=plans, tasks=[t for t in job.tasks if t.key in names], donors={})
+    tasks = [t for t in job.tasks if t.key in names]
+    return replace(job, plans=plans, tasks=tasks, donors={}, observed=None)

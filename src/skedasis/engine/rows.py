@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from skedasis._arguments import is_int
 from skedasis._types import Container, JsonValue, TableLike
 from skedasis.data.dataset import ChunkedRows, Dataset
 from skedasis.data.features import Feature, find_feature
@@ -73,6 +74,16 @@ def _opened(X: ChunkedRows, options: ExplainOptions) -> OpenedSource:
     from skedasis.stream.running import PassRunner
 
     arrays = {"y": options.y, "sample_weight": options.sample_weight, "row_id": options.row_id}
+    source, split = cast("ParquetData", X), options.split
+    if isinstance(split, str) or is_int(split):
+        source = source.with_split(split)
+    elif split is not None:
+        raise DataError(
+            "split",
+            "an array beside data that are read in chunks",
+            "the name of a column",
+            "Write the labels into a column of the data, and name it",
+        )
     for name, array in arrays.items():
         if array is not None:
             got, column = "an array beside data that are read in chunks", '"column"'
@@ -80,7 +91,7 @@ def _opened(X: ChunkedRows, options: ExplainOptions) -> OpenedSource:
                 got, column = f"{array!r}, which the data themselves name", repr(array)
             fix = f"Name the column where the data are opened: sd.parquet(path, {name}={column})"
             raise DataError(name, got, "the name of a column, given to the data", fix)
-    passes = PassRunner(cast("ParquetData", X), options.client, options.n_jobs, options.progress)
+    passes = PassRunner(source, options.client, options.n_jobs, options.progress)
     sampling = options.weight_kind == "sampling"
     return OpenedSource.of(passes, options.schema, options.seed, sampling_weights=sampling)
 
@@ -164,6 +175,8 @@ def draw_rows(
     drawn = opened.drawn(size)
     rows = drawn.dataset()
     given = replace(options, y=rows.y, sample_weight=rows.weights, row_id=rows.keys, client=None)
+    if rows.split is not None:
+        given = replace(given, split=rows.split)
     record: dict[str, JsonValue] = {"source": repr(source), "source_rows": n}
     if drawn.every:
         return DrawnRows(drawn.native, given, "", record)

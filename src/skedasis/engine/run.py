@@ -18,6 +18,7 @@ from skedasis._progress import Further, Progress, current_work
 from skedasis._types import Floats, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.row_rules import KeptRows
+from skedasis.engine.observed import ObservedWork
 from skedasis.engine.prepare import Job, Plans, TaskKey
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod
 from skedasis.methods.missing import MISSING, Donors, missing_moments
@@ -61,6 +62,7 @@ class BatchWork:
     sample: KeptRows | None
     room: int
     own: Mapping[OutputLabel, Floats]
+    observed: ObservedWork | None
 
     @classmethod
     def of(cls, job: Job) -> BatchWork:
@@ -75,6 +77,7 @@ class BatchWork:
             job.sample,
             job.joint_rows,
             job.own,
+            job.observed,
         )
 
     def compute(
@@ -108,6 +111,9 @@ class BatchWork:
                 evaluator.forget()
             for _ in found:
                 advance()
+        if self.observed is not None:
+            # Last, so that effects are computed as without: known values at the rows would change which rows are asked.
+            self.observed.add(evaluators, gathered)
         return gathered
 
 

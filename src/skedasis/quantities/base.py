@@ -134,6 +134,10 @@ class Quantity(ABC):
             "Use sd.prediction(model) or sd.probability(model)",
         )
 
+    def to_label_scale(self, values: Floats) -> Floats:
+        """Return the values of `on_label_scale` at some rows, (n,), from those of this quantity; no model row."""
+        return values
+
     def with_model(self, model: object) -> Quantity | None:
         """Return this quantity of another model with the same responses; None if that is not possible."""
         return None

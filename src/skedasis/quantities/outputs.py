@@ -18,6 +18,7 @@ from typing import (
     TypeAlias,
     TypeVar,
     Unpack,
+    cast,
     overload,
 )
 
@@ -253,6 +254,19 @@ def _undone(name: str, function: str, plain: str, undo: str) -> str:
     return name.replace(function, plain) if function in name else f"{undo}({name})"
 
 
+def _undoing(undo: str, values: Floats, what: str) -> Floats:
+    """Return a function of values that leads back to the scale of the labels, (n,); raise if it is not finite."""
+    found = as_function(cast("InverseLike", undo))(values)
+    if not np.isfinite(found).all():
+        raise ModelOutputError(
+            what,
+            f"values up to {values.max():.4g}, whose {undo} is not finite",
+            "values that lead back to the scale of the labels",
+            "Check that the model predicts on the scale that is stated",
+        )
+    return found
+
+
 _DTYPE_ROWS = 64
 """Rows of a response from which the precision of the model is determined."""
 
@@ -289,6 +303,9 @@ class Prediction(FromModel):
 
     def observed_labels(self, y: Values) -> Floats:
         return label_numbers(y, self.describe())
+
+    def to_label_scale(self, values: Floats) -> Floats:
+        return values if self.link is None else _undoing("exp", values, self.describe())
 
     def raw(self, X: ModelRows) -> RawResponse:
         return respond(self.model, "predict", X)
@@ -381,6 +398,12 @@ class TransformedPrediction(Prediction):
         name = _undone(self.name, f"{self.inverse.name}(prediction)", "prediction", undo)
         own = self.slope, self.mixed_slope, self.output, self.of
         return Prediction(self.model, name, None, *own, **self.call_settings)
+
+    def to_label_scale(self, values: Floats) -> Floats:
+        undo = self.inverse.undone_by
+        if undo is None:
+            return super().to_label_scale(values)
+        return _undoing(undo, values, self.describe())
 
     @property
     def stepped(self) -> bool:
@@ -534,6 +557,9 @@ class Logit(Probability):
         return Probability(
             self.model, name, None, *where, class_name=class_name, **self.call_settings
         )
+
+    def to_label_scale(self, values: Floats) -> Floats:
+        return _undoing("expit", values, self.describe())
 
     def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model, which is called by the same method as this one."""

@@ -27,6 +27,17 @@ class Observed(Immutable):
     The cells are those of `MPlot`, those of the effect where its bins were given as `Edges`, or its levels. Cells
     without rows are left out. A difference between the effect and the mean prediction is due to other features that
     differ along this one; a difference between mean prediction and mean label, to the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 2))
+    >>> e = sd.explain(lambda X: X[:, 0], X, 0, y=X[:, 0] ** 2, method="ale", observed=True)
+    >>> e.observed
+    <Observed: label and prediction, 20 cells, 2,000 rows>
+    >>> bool(np.all(np.abs(e.observed.label - e.observed.points**2) < 0.001))
+    True
     """
 
     points: Floats

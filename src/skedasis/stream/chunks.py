@@ -54,6 +54,7 @@ class ChunkReader:
             keys=np.arange(first, first + rows.num_rows) if keys is None else keys,
             skip=skip,
             offset=first - skip,
+            split=_plain(rows, source.split_name),
         )
 
     def gathered(self, numbers: Ints, rows: ArrowTable, *, sampled: bool) -> Dataset:

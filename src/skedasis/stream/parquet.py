@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
@@ -119,6 +119,10 @@ class ParquetData(ChunkedRows):
         The path, as the caller gave it.
     condition : RowCondition, optional
         Of the rows that are used, besides the expression.
+    split_name : str, optional
+        The column by whose values observed means are kept apart; see `with_split`.
+    every : pyarrow schema, optional
+        Of all columns of the files.
     """
 
     files: tuple[ParquetFile, ...]
@@ -133,6 +137,8 @@ class ParquetData(ChunkedRows):
     container: RowsLibrary | None = None
     described: str = ""
     condition: RowCondition | None = field(default=None, repr=False)
+    split_name: str | None = None
+    every: ArrowSchema | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         many = f"{len(self.files):,} file{'s' * (len(self.files) != 1)}"
@@ -157,6 +163,20 @@ class ParquetData(ChunkedRows):
     def without_rows(self) -> IntoDataFrame:
         """Return the columns of the features without rows."""
         return cast("IntoDataFrame", self.schema.empty_table().select(list(self.columns)))
+
+    def with_split(self, column: str | int) -> ParquetData:
+        """Return the data with a column, by its name or as the position of a feature, that is read as the split."""
+        if isinstance(column, int) and -len(self.columns) <= column < len(self.columns):
+            column = self.columns[column]
+        every = self.schema if self.every is None else self.every
+        if not isinstance(column, str) or column not in every.names:
+            near = nearest(column, every.names)
+            fix = f"Did you mean {near!r}?" if near else "Use a column of the files"
+            raise DataError("split", shown(column), "the name of a column", fix)
+        schema = self.schema
+        if column not in schema.names:
+            schema = schema.append(chosen_types(every, [column]).field(0))
+        return replace(self, split_name=column, schema=schema)
 
     @cached_property
     def n_rows(self) -> int:
@@ -595,6 +615,7 @@ def parquet(
         _filter_names(filters),
         container,
         described,
+        every=schema,
     )
     if expression is None and not sum(rows for file in files for rows in file.rows):
         raise _nothing(described, "files without rows")
@@ -995,8 +1016,6 @@ def _pruned(
     expression: Expression,
 ) -> list[ParquetFile]:
     """Return the files with those row groups only that may have rows which pass a filter."""
-    from dataclasses import replace
-
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.dataset as pads

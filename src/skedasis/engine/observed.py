@@ -1,0 +1,381 @@
+"""Observed means: label, prediction and residual of the rows in cells of each feature, by the values of a split.
+
+They are computed in the pass that computes the effects, and travel with the moments of each feature, of which
+`finalize_task` takes them out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._arguments import is_int, shown
+from skedasis._types import Floats, Ints, Level, OutputLabel, ResultKey, Values
+from skedasis.binning import Edges
+from skedasis.data.categories import LevelColumn, ordered_levels
+from skedasis.data.column_stats import Column
+from skedasis.data.dataset import Dataset
+from skedasis.data.factorize import Factorized, coded_array, equality_key
+from skedasis.data.features import Feature, find_feature
+from skedasis.engine.given_regions import rows_of
+from skedasis.engine.select import FeatureTask, SeriesLike, Task
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.base import BinnedMethod
+from skedasis.methods.mplot import MPlot
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import BatchEvaluator
+from skedasis.quantities.outputs import MultiOutputQuantity
+from skedasis.registry import listed_methods
+from skedasis.results.axis import LevelAxis
+from skedasis.results.effect import Effect
+from skedasis.results.observed import Observed
+from skedasis.stats.grid import Cells
+from skedasis.stats.moments import Moments, WeightKind
+
+if TYPE_CHECKING:
+    from skedasis.engine.prepare import TaskKey
+    from skedasis.methods.plans import BatchStats
+
+_LABEL, _PREDICTION, _RESIDUAL, _AXIS = (
+    f"observed {name}" for name in ("label", "prediction", "residual", "axis")
+)
+
+OBSERVED = (_LABEL, _PREDICTION, _RESIDUAL, _AXIS)
+"""Keys of the moments."""
+
+FEWEST_VALUES, MOST_VALUES = 2, 6
+"""Fewest and most values of a split."""
+
+
+# --- the cells of a feature -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedCells:
+    """The K cells of a feature: intervals of numbers, single ones of a few `values`, or levels.
+
+    Rows in which the feature is missing have a cell of their own, the last one, if `missing`.
+    """
+
+    position: int
+    cells: Cells | None
+    values: Floats | None = None
+    column: LevelColumn | None = None
+    missing: bool = False
+
+    @classmethod
+    def of(cls, task: FeatureTask) -> ObservedCells:
+        """Return the cells of a feature; raise `NotYetKnown` if they need counts that no pass has made."""
+        column, variant = task.column, task.variant
+        if isinstance(column, LevelColumn):
+            # Levels that are left out by `top_levels` have no code, either.
+            missing = column.missing > 0 and not column.n_other
+            return cls(-1, None, column=column, missing=missing)
+        if not isinstance(column, Column):
+            raise TypeError("a feature without a column has no cells")
+        method = MPlot()
+        if isinstance(variant, BinnedMethod):
+            scheme = variant.binning()
+            if isinstance(variant, MPlot) and not scheme.chooses:
+                method = variant
+            elif isinstance(scheme, Edges):
+                method = MPlot(bins=replace(scheme, closed=scheme.closed or "left"))
+        plan = method.plan(column, _VALUES)
+        values = column.few_values() if method.bins == "auto" else None
+        cells, position = plan.cells, column.feature.position
+        return cls(position, cells, values, missing=column.missing > 0)
+
+    def __len__(self) -> int:
+        if self.column is not None:
+            return len(self.column.levels)
+        return 1 if self.cells is None else max(len(self.cells), 1)
+
+    def ends(self, moments: Mapping[str, Moments], effect: Effect) -> tuple[Floats, Floats, Floats]:
+        """Return the left and right ends of the cells, and their points, (K,); NaN for a level without an effect."""
+        if self.column is not None and isinstance(effect.axis, LevelAxis):
+            place = {label: k for k, label in enumerate(effect.axis.levels.labels)}
+            points = np.array([place.get(label, np.nan) for label in self.column.levels.labels])
+            return points, points, points
+        if self.values is not None or self.cells is None:
+            points = cast("Floats", self.values)
+            return points, points, points
+        edges = self.cells.edges
+        low, high = (edges[:-1], edges[1:]) if len(edges) > 1 else (edges, edges)
+        axis = moments[_AXIS]
+        splits = np.arange(0, len(axis.count), len(axis.count) // (len(self) + self.missing))
+        return low, high, np.clip(axis.pool(splits).mean[: len(self)], low, high)
+
+    def locate(self, evaluator: BatchEvaluator) -> tuple[Ints, Floats | None]:
+        """Return the cell of each row, -1 outside all of them, and the values whose means are wanted."""
+        if self.column is not None or self.cells is None:
+            cell = evaluator.codes(cast("LevelColumn", self.column))
+            return (np.where(cell < 0, len(self), cell) if self.missing else cell), None
+        x = evaluator.column(self.position)
+        # A constant feature has one edge only.
+        cell = self.cells.locate(x) if len(self.cells) else np.zeros(len(x), dtype=np.int64)
+        if self.missing:
+            cell = np.where(np.isnan(x), len(self), cell)
+        return cell, x if self.values is None else None
+
+
+_VALUES = DerivativeInfo("values", "the rows as they are")
+
+
+# --- the split ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RowSplit:
+    """The values by which means are kept apart; without a split all rows have one value.
+
+    `part`, (n,), is the number of each row's value, if the rows are in memory. Chunks find it by `numbers`, the number
+    of each value; None stands for a missing one.
+    """
+
+    name: str = ""
+    values: tuple[str, ...] = ("",)
+    part: NDArray[np.int8] | None = None
+    numbers: Mapping[Hashable, int] | None = None
+
+    @classmethod
+    def of(cls, dataset: Dataset, split: object) -> RowSplit:
+        """Return the split that an argument means: a column by its name or position, or a label of each row."""
+        if split is None:
+            return cls()
+        feature, name = _column(dataset, split)
+        here = dataset.before_passes(lambda: _coded_rows(dataset, feature, split))
+        if here is not None:
+            own, seen = here.values, here.codes
+        else:
+            found = dataset.fold(_DistinctValues(), "Values of the split", "values of the split")
+            own = [value for key, value in found.items() if key is not None]
+            seen = np.arange(-1 if None in found else 0, len(own))
+        coded = ordered_levels(feature or Feature("split", "nominal", dtype=""), seen, own)
+        labels, missing = list(coded.labels), bool((seen < 0).any())
+        if missing:
+            labels.append("(missing)" if "missing" in labels else "missing")
+        if not FEWEST_VALUES <= len(labels) <= MOST_VALUES:
+            raise _wrong_number(split, len(labels))
+        if here is not None:
+            part = np.where(coded.codes < 0, len(coded.values), coded.codes).astype(np.int8)
+            return cls(name, tuple(labels), part)
+        numbers: dict[Hashable, int] = {equality_key(v): k for k, v in enumerate(coded.values)}
+        return cls(name, tuple(labels), numbers=numbers)
+
+    def of_rows(self, evaluator: BatchEvaluator) -> NDArray[np.integer] | None:
+        """Return the number of the value of each row of a batch; None if there is one only."""
+        if self.part is not None:
+            return self.part[evaluator.places]
+        if self.numbers is None:
+            return None
+        codes, values = _coded(evaluator.batch.split())
+        known = [self.numbers[equality_key(v)] for v in values]
+        return np.array([*known, len(self.values) - 1])[codes]
+
+
+def _column(dataset: Dataset, split: object) -> tuple[Feature | None, str]:
+    """Return the column that a split names, and its name; None for labels of the rows, or no feature."""
+    if not (isinstance(split, str) or is_int(split)):
+        name = split.name if isinstance(split, SeriesLike) else None
+        return None, name if isinstance(name, str) else ""
+    here = dataset.before_passes(lambda: find_feature(dataset.features, split, "split"))
+    if here is not None:
+        return dataset.features[here], dataset.features[here].name
+    # The source has found the column, which may be no feature.
+    names = [f.name for f in dataset.features]
+    position = split if is_int(split) else names.index(split) if split in names else None
+    feature = None if position is None else dataset.features[position]
+    return feature, str(split) if feature is None else feature.name
+
+
+def _coded_rows(dataset: Dataset, feature: Feature | None, split: object) -> Factorized:
+    if feature is not None:
+        return dataset.coded(feature.position)
+    return _coded(rows_of(dataset, np.asarray(split), "split"))
+
+
+def _coded(values: Values) -> Factorized:
+    if values.dtype.kind in "mM":
+        values = values.astype(f"{values.dtype.kind}8[us]")  # as objects nanoseconds are integers
+    if values.dtype.kind not in "biuf":
+        values = values.astype(object)
+    return coded_array(values, what="split")
+
+
+class _DistinctValues:
+    """A pass that finds the values of the split by their keys, None for a missing one; not all of very many."""
+
+    def state(self) -> dict[Hashable, Level]:
+        return {}
+
+    def add(self, state: dict[Hashable, Level], first: int, chunk: Dataset) -> None:
+        if len(state) <= _MANY_VALUES:
+            codes, values = _coded(chunk.whole.split())
+            self.merge(state, {equality_key(v): v for v in values[: _MANY_VALUES + 1]})
+            if (codes < 0).any():
+                state[None] = None
+
+    def merge(self, state: dict[Hashable, Level], other: dict[Hashable, Level]) -> None:
+        state.update(other)
+
+
+_MANY_VALUES = 1_000
+
+
+def _wrong_number(split: object, values: int) -> DataError:
+    fix = "Pass labels of a few groups, such as split=X[column] > 50"
+    if isinstance(split, str):
+        fix = f"Explain {split!r} as a feature, or pass labels of a few groups"
+    return DataError(
+        "split",
+        f"{shown(split)} with {values:,} different value{'s' * (values != 1)} in the explained rows",
+        f"{FEWEST_VALUES} to {MOST_VALUES} values",
+        "Leave split out" if values < FEWEST_VALUES else fix,
+    )
+
+
+# --- what is computed -----------------------------------------------------------------------------
+
+
+def check_observed(quantity: Quantity, dataset: Dataset, tasks: Sequence[Task]) -> None:
+    """Raise if observed means cannot be computed: labels, their scale, or single features are lacking."""
+    for task in tasks:
+        if not isinstance(task, FeatureTask) or isinstance(task.column, Feature):
+            raise UnsupportedError(
+                "explain(observed=True)",
+                f"{task.variant.name} of {shown(task.key)}",
+                f"{listed_methods(lambda m: not m.importance)} of single features",
+                "Leave observed out, or explain single features by method='rhale'",
+            )
+    if dataset.y is None:
+        raise DataError(
+            "explain(observed=True)",
+            "no y",
+            "the label of each row",
+            "Pass them: sd.explain(model, X, y=y, observed=True); for files sd.parquet(path, y=column)",
+        )
+    if not isinstance(quantity, MultiOutputQuantity):
+        check_labels(quantity, dataset)
+
+
+def check_labels(quantity: Quantity, dataset: Dataset) -> None:
+    """Raise for a quantity that is not compared with labels, and for labels that are not those of the quantity."""
+    if quantity.on_label_scale() is None:
+        raise UnsupportedError(
+            "explain(observed=True)",
+            f"{quantity.describe()}, whose values are not on the scale of labels",
+            "a prediction, a probability, or a function of one of them",
+            "Use sd.prediction(model), or sd.probability(model); of several outputs name one: output=0",
+        )
+    y = dataset.y
+    if y is not None:
+        dataset.before_passes(lambda: quantity.observed_labels(y))
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedWork:
+    """What observed means take: the cells of each feature, and the split."""
+
+    cells: Mapping[ResultKey, ObservedCells]
+    split: RowSplit
+
+    def add(
+        self,
+        evaluators: Mapping[OutputLabel, BatchEvaluator],
+        gathered: Mapping[TaskKey, BatchStats],
+    ) -> None:
+        """Add the moments of a batch to those of its features. Costs n model rows, unless they are known."""
+        if not gathered:
+            return
+        first = next(iter(evaluators.values()))
+        part, weights = self.split.of_rows(first), first.weights
+        rows = {label: _numbers_of(evaluator) for label, evaluator in evaluators.items()}
+        splits = len(self.split.values)
+        for name in dict.fromkeys(name for _, name in gathered):
+            cells = self.cells[name]
+            size = (len(cells) + cells.missing) * splits
+            cell, x = cells.locate(first)
+            some = np.flatnonzero(cell >= 0) if cell.min(initial=0) < 0 else None
+            index = cell if part is None else cell * splits + part
+            if some is not None:
+                index = index.take(some)
+                x = None if x is None else x.take(some)
+            w = weights if some is None or weights is None else weights.take(some)
+            for label, numbers in rows.items():
+                if (label, name) in gathered:
+                    own = numbers if some is None else [a.take(some) for a in numbers]
+                    gathered[label, name].moments.update(_moments(own, x, index, size, w))
+
+    def means(
+        self,
+        name: ResultKey,
+        moments: Mapping[str, Moments],
+        quantity: Quantity,
+        effect: Effect,
+        kind: WeightKind,
+    ) -> Observed | None:
+        """Return the means of a feature from the moments of all rows; None if there are none."""
+        cells, scale = self.cells[name], quantity.on_label_scale()
+        if _LABEL not in moments or scale is None:
+            return None
+        low, high, points = cells.ends(moments, effect)
+        size, splits = len(cells), len(self.split.values)
+        used = moments[_LABEL].count.reshape(-1, splits).sum(axis=1) > 0
+        order = np.argsort(np.where(np.isnan(points), -1.0, points), kind="stable")
+        some = order[used[:size][order] & ~np.isnan(points[order])]
+
+        def of_cells(
+            place: Ints, low: Floats, high: Floats, points: Floats, missing: Observed | None
+        ) -> Observed:
+            label, *others = (
+                moments[name].reshape(-1, splits).take(place)
+                for name in (_LABEL, _PREDICTION, _RESIDUAL)
+            )
+            means = {"label": label} | dict(zip(("prediction", "residual"), others, strict=True))
+            return Observed(
+                points=points,
+                low=low,
+                high=high,
+                split_values=self.split.values,
+                quantity=scale.name,
+                unit=scale.unit,
+                count=label.count.T.astype(np.int64),
+                weight=label.weight.T,
+                **{n: np.where(m.weight > 0, m.mean, np.nan).T for n, m in means.items()},
+                **{f"{n}_error": m.mean_error(1, kind).T for n, m in means.items()},
+                df=np.maximum(label.effective_size(kind) - 1, 0.0).T,
+                split_name=self.split.name,
+                missing=missing,
+            )
+
+        nan, missing = np.full(1, np.nan), None
+        if cells.missing and used[-1]:
+            missing = of_cells(np.array([size]), nan, nan, nan, None)
+        return of_cells(some, low[some], high[some], points[some], missing)
+
+
+def _numbers_of(evaluator: BatchEvaluator) -> tuple[Floats, Floats, Floats]:
+    """Return label, prediction and residual of each row, (n,) each, on the scale of the labels."""
+    quantity = evaluator.quantity
+    y = quantity.observed_labels(evaluator.batch.given_labels())
+    prediction = quantity.to_label_scale(evaluator.values())
+    return y, prediction, y - prediction
+
+
+def _moments(
+    numbers: Sequence[Floats], x: Floats | None, index: Ints, size: int, weights: Floats | None
+) -> dict[str, Moments]:
+    """Return the moments of label, prediction and residual, and of the feature if it is given."""
+    y, prediction, residual = numbers
+    found: dict[str, Moments] = {}
+    found[_LABEL], found[_PREDICTION] = Moments.of_both(y, prediction, index, size, weights)
+    if x is None:
+        found[_RESIDUAL] = Moments.of(residual, index, size, weights, like=found[_LABEL])
+    else:
+        found[_RESIDUAL], found[_AXIS] = Moments.of_both(residual, x, index, size, weights)
+    return found
