@@ -22,7 +22,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import Factorized, coded_array, equality_key
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.given_regions import rows_of
-from skedasis.engine.select import FeatureTask, SeriesLike, Task
+from skedasis.engine.select import FeatureTask, NamedLike, Task
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import BinnedMethod
 from skedasis.methods.mplot import MPlot
@@ -181,7 +181,7 @@ class RowSplit:
 def _column(dataset: Dataset, split: object) -> tuple[Feature | None, str]:
     """Return the column that a split names, and its name; None for labels of the rows, or no feature."""
     if not (isinstance(split, str) or is_int(split)):
-        name = split.name if isinstance(split, SeriesLike) else None
+        name = split.name if isinstance(split, NamedLike) else None
         return None, name if isinstance(name, str) else ""
     here = dataset.before_passes(lambda: find_feature(dataset.features, split, "split"))
     if here is not None:

@@ -361,7 +361,7 @@ def _selected(X: object, selector: object, what: str) -> list[int]:
 
 
 @runtime_checkable
-class SeriesLike(Protocol):
+class NamedLike(Protocol):
     """What a series has."""
 
     name: object
@@ -410,7 +410,7 @@ def _no_selection(
     if values.dtype.kind != "f" and len(set(map(str, values))) == len(values):
         return None
     fix = "Pass labels by name: y=y"
-    if isinstance(wanted, SeriesLike) and wanted.name in labels:
+    if isinstance(wanted, NamedLike) and wanted.name in labels:
         fix = f"Pass the name: {wanted.name!r}"
     return f"{kind} of {len(values)} values, such as {shown(values.tolist()[0])}", fix
 
