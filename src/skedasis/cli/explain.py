@@ -15,6 +15,7 @@ from skedasis.cli.completion import BOTH, LOSSES, measured
 from skedasis.cli.options import FeatureOptions, MethodOptions, choice, column, option, shared
 from skedasis.cli.output import Document, Terminal
 from skedasis.cli.session import Session
+from skedasis.engine.options import help_of
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 from skedasis.registry import QUANTITIES
@@ -72,10 +73,23 @@ class EffectOptions(MethodOptions):
     )
     heterogeneity_rows: int = shared("heterogeneity_rows", 0)
     curves: int = shared("curves", 0)
+    observed: bool = option(help_of("observed"), "--observed", default=False)
+    split: str | None = column(help_of("split"))
+
+    def needs_labels(self) -> bool:
+        """Return whether the quantity or the observed means need labels."""
+        labelled = super().needs_labels()
+        if self.observed and self.target is None:
+            fix = "Add --target COLUMN, or leave out --observed"
+            raise DataError("--target", "none, for --observed", "the column of the labels", fix)
+        return labelled or self.observed
 
     def check(self, named: Sequence[str]) -> None:
         """Check the options before any file is read."""
         super().check(named)
+        if self.split is not None and not self.observed:
+            fix = "Add --observed, or leave out --split"
+            raise DataError("--split", "no --observed", "observed means, kept apart by it", fix)
         if not named:
             fix = "Run skedasis effect MODEL DATA FEATURE; '*' explains all columns"
             raise DataError("FEATURE", "none", "a column to explain", fix)
@@ -99,6 +113,8 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     if second is not None:
         _check_pair(wanted)
     quantity, keywords = s.quantity, s.keywords
+    if opts.observed:
+        keywords |= {"observed": True, "split": None if opts.split is None else s.split(opts.split)}
     results: list[tuple[Document, Any]] = []
     for one in wanted:
         keys = {"feature": s.columns.name(one)} if len(wanted) > 1 else {}

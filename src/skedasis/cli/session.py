@@ -11,6 +11,7 @@ from skedasis.cli import inputs, output
 from skedasis.cli.inputs import FileRows, NamedColumns
 from skedasis.cli.options import SessionOptions
 from skedasis.cli.output import Document, Result, Terminal
+from skedasis.cli.parquet import ParquetTable
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
@@ -84,6 +85,15 @@ class Session(Generic[OptionsT]):
             "sample": self.rows.sample,
             "progress": self.opts.bars,
         }
+
+    def split(self, name: str) -> str | int | Values:
+        """Return a column of the file as the argument `split`: its labels if the model does not take it."""
+        self.rows.table.place(name, "--split")
+        if name in self.columns.table.names:
+            return self.columns.table.place(name)
+        # A source that is read in chunks finds the column by its name.
+        chunked = isinstance(self.rows.table, ParquetTable)
+        return name if chunked else self.rows.table.column(name)
 
     def finish(self, found: Sequence[tuple[Document, Result]]) -> Document:
         """Print results, and write them to files if an output path is given."""

@@ -297,3 +297,54 @@ def test_only_some_commands_compare_models(folder):
     twice = CliRunner().invoke(app, ["effect", *both[:2], *both[:2], *both[4:], "size"])
     assert "'price' twice" not in twice.output
     assert "'market:price' twice" in twice.output
+
+
+# --------------------------------------------------------------------------------- observed means
+
+
+def observed(folder, *args):
+    """Return what the written document says of labels and predictions."""
+    call = ["effect", "market:linear", "shop.csv", "size", "--target", "code", "--observed"]
+    result = CliRunner().invoke(app, [*call, *args, "--json"])
+    assert result.exit_code == 0, result.output
+    (one,) = json.loads(result.stdout)["results"]
+    return one["observed"]
+
+
+def test_observed_means_are_those_of_the_file(folder):
+    shop = pd.read_csv("shop.csv")
+    found = observed(folder)
+    assert np.sum(found["rows"]) == len(shop)
+    np.testing.assert_allclose(
+        np.average(found["label"][0], weights=found["rows"][0]), shop["code"].mean(), rtol=1e-12
+    )
+
+
+def test_observed_means_are_kept_apart_by_a_column_that_is_no_feature(folder):
+    shop = pd.read_csv("shop.csv")
+    found = observed(folder, "--split", "kind")
+    assert found["split_values"] == sorted(shop["kind"].unique())
+    wanted = shop.groupby("kind")["code"].mean()
+    for k, value in enumerate(found["split_values"]):
+        here = np.average(
+            np.nan_to_num(np.array(found["label"][k], float)), weights=found["rows"][k]
+        )
+        assert here == pytest.approx(wanted[value], rel=1e-12)
+
+
+def test_observed_means_need_labels_and_a_split_needs_them():
+    runner, call = CliRunner(), ["effect", "market:linear", "shop.csv", "size"]
+    for more, said in (
+        (["--observed"], "--target: got none, for --observed"),
+        (["--split", "kind"], "--split: got no --observed"),
+    ):
+        result = runner.invoke(app, [*call, *more])
+        assert result.exit_code == 2
+        assert said in result.stderr
+
+
+def test_a_split_that_is_no_column_is_refused(folder):
+    call = ["effect", "market:linear", "shop.csv", "size", "--target", "code", "--observed"]
+    result = CliRunner().invoke(app, [*call, "--split", "kinds"])
+    assert result.exit_code == 2
+    assert "Did you mean 'kind'?" in result.stderr

@@ -126,6 +126,19 @@ def test_all_commands_read_in_chunks(folder, command):
         assert "<html" in (folder / "r.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("split", ["c", "year"])
+def test_observed_means_in_chunks_are_those_of_memory(folder, split):
+    call = ("effect", "its_model:model", "year=*/*.parquet", "a", "--target", "label", "--observed")
+    one, other = (
+        _json(*call, "--split", split, "--memory", size)["results"][0]["observed"]
+        for size in ("1GB", "20KB")
+    )
+    named = {"c": "c", "year": None}[split]  # labels of rows in memory have no name
+    assert (one.pop("split"), other.pop("split")) == (named, split)
+    assert one == other
+    assert np.sum(one["rows"]) == N - 10
+
+
 def test_a_sample_is_read_into_memory(folder):
     found = _json(
         "effect", "its_model:model", "year=*/*.parquet", "a", "--memory", "20KB", "--sample", "500"
