@@ -90,6 +90,7 @@ def every_result() -> dict[str, Any]:
         "RatingTable": sd.explain(
             sd.prediction(lambda X: np.exp(f(X)), inverse="log"), X, method=sd.ALE(bins=4)
         ).factors(),
+        "Drift": sd.drift(f, X[:150], lambda X: f(X) + (X[:, 1] > 0), X[150:] + 0.5),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
     }
     found["Factors"] = found["RatingTable"]["x0"]

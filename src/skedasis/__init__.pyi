@@ -6,6 +6,7 @@ first used, and for `__all__`.
 
 from skedasis import datasets as datasets
 from skedasis.analysis.diagnose import diagnose as diagnose
+from skedasis.analysis.drift import drift as drift
 from skedasis.analysis.effect_display import EffectDisplay as EffectDisplay
 from skedasis.analysis.interactions import interactions as interactions
 from skedasis.analysis.null_distribution import null_distribution as null_distribution
@@ -62,6 +63,7 @@ from skedasis.results.checks.variance_decomposition import (
 from skedasis.results.contrast import Contrast as Contrast
 from skedasis.results.contrast import Contrasts as Contrasts
 from skedasis.results.diagnosis import Diagnosis as Diagnosis
+from skedasis.results.drift import Drift as Drift
 from skedasis.results.effect import Effect as Effect
 from skedasis.results.effects import Effects as Effects
 from skedasis.results.factors import Factors as Factors

@@ -16,6 +16,7 @@ import pandas as pd
 import skedasis as sd
 from skedasis.plots.figures.compare import compare_figure, overlay_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.drift import drift_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
@@ -203,6 +204,26 @@ def variance_shares() -> VarianceShares:
     return VarianceShares(parts, -0.9, 0.05, "ALE", 2.0, 5000, 5000)
 
 
+@cache
+def drift() -> sd.Drift:
+    """Return a drift with long names, groups of rows in both parts, and parts of either sign."""
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(rng.normal(size=(1200, 4)), columns=[LONG, CHINESE, HEBREW, ARABIC])
+    new = X[600:] * 1.1 + np.array([0.9, -0.6, 0.0, 0.0])
+
+    def model(X: pd.DataFrame) -> np.ndarray:
+        x = X.to_numpy()
+        return 3 * x[:, 0] + x[:, 0] * x[:, 1] + 2 * x[:, 1]
+
+    return sd.drift(
+        sd.prediction(model, unit="€"),
+        X[:600],
+        sd.prediction(lambda X: model(X) + 2.0 * (X[HEBREW] > 0.5).to_numpy(), unit="€"),
+        new,
+        progress=False,
+    )
+
+
 def diagnosis() -> Diagnosis:
     names = tuple(map(str, table().columns))
     at = np.random.default_rng(3).gamma(1.0, 0.3, size=(len(names), 2))
@@ -294,6 +315,7 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "cells": lambda: surface_figure(surface("risk", ARABIC), SurfacePlotOptions(step=True)),
     "diagnosis": lambda: diagnosis_figure(diagnosis()),
     "variance_shares": lambda: variance_shares_figure(variance_shares()),
+    "drift": lambda: drift_figure(drift()),
     "effects": lambda: effects_figure(effects()),
     "effects of models": lambda: models_effects_figure(models_effects()),
     "overview": lambda: overview_figure(importance_points(effects())),

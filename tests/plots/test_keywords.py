@@ -20,6 +20,7 @@ from skedasis.plots.figures.containers import (
 )
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.factors import factors_figure, rating_table_figure
+from skedasis.plots.figures.drift import drift_figure
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
@@ -69,6 +70,7 @@ def _plain(kind: str) -> str:
         (keywords.ModelImportanceViewKeywords, models_importance_figure, {"found"}),
         (keywords.AllModelsViewKeywords, models_effects_figure, {"found", "page"}),
         (keywords.ChangeViewKeywords, change_figure, {"change"}),
+        (keywords.DriftViewKeywords, drift_figure, {"drift"}),
         (keywords.ChangesViewKeywords, changes_figure, {"found"}),
         (keywords.RegionsViewKeywords, RegionsPlotOptions, set()),
         (keywords.SplitKeywords, regions_overview_figure, {"found"}),

@@ -409,6 +409,7 @@ EXPLAINERS = {
     "regions": lambda X: sd.regions(model, X),
     "interactions": lambda X: sd.interactions(model, X, max_rows=20),
     "variance_shares": lambda X: sd.variance_shares(model, X),
+    "drift": lambda X: sd.drift(model, X, X_new=X[: len(X) // 2]),
     "streamed": lambda X: sd.explain(model, X),
 }
 

@@ -66,6 +66,7 @@ def hostile() -> dict[str, Any]:
             sd.prediction(lambda X: np.c_[f(X), f(X)], output="all"), X, method=method
         ),
         "Change": sd.what_if(f, X, {NAME: 0.1}, by="c"),
+        "Drift": sd.drift(f, X[: len(X) // 2], X_new=X[len(X) // 2 :]),
         "Changes": sd.what_if(f, X, {f"up{SEQUENCES}": {NAME: 0.1}}),
         "HeterogeneityTest": effects[NAME].heterogeneity_test(),
         "VarianceDecomposition": effects[NAME].variance_decomposition(),

@@ -18,6 +18,7 @@ MODEL: dict[str, Callable[[Any], Any]] = {
     "interactions": lambda r: sd.interactions(r, X),
     "variance_shares": lambda r: sd.variance_shares(r, X),
     "change": lambda r: sd.what_if(r, X, {"x0": 1.0}),
+    "drift": lambda r: sd.drift(r, X[:20], X_new=X[20:]),
     "diagnose": lambda r: sd.diagnose(r, X, X[:, 0]),
     "prediction": sd.prediction,
     "entropy": sd.entropy,
@@ -27,6 +28,7 @@ DATA: dict[str, Callable[[Any], Any]] = {
     "explain": lambda r: sd.explain(linear, r),
     "regions": lambda r: sd.regions(linear, r, 0),
     "change": lambda r: sd.what_if(linear, r, {"x0": 1.0}),
+    "drift": lambda r: sd.drift(linear, r, X_new=X),
     "diagnose": lambda r: sd.diagnose(lambda X: (X[:, 0], X[:, 0] ** 2), r, X[:, 0]),
 }
 

@@ -24,7 +24,7 @@ from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod
 from skedasis.methods.missing import MISSING, Donors, missing_moments
 from skedasis.methods.plans import BatchStats, RowStore
 from skedasis.models.calling import CallStats, ChunkedCaller, one_thread_each
-from skedasis.quantities.base import Quantity
+from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
 from skedasis.quantities.joint_calls import JointCalls, in_few_calls, joint_calls
 from skedasis.quantities.tree_evaluator import Outputs
@@ -234,6 +234,18 @@ def run(job: Job) -> GatheredStats:
     if job.sample is not None:
         job.dataset.note_kept(rows.most())
     return merged
+
+
+def values_at_rows(job: Job) -> dict[OutputLabel, Floats]:
+    """Return the quantity at the rows of a job, (n,), by output: one model row for each row, none of trees."""
+    size = min(CALL_ROWS, job.quantity.batch_rows or CALL_ROWS)
+    values: dict[OutputLabel, list[Floats]] = {label: [] for label in job.outputs}
+    for batch in job.dataset.batches(size if job.is_called else job.batch_rows):
+        evaluators = evaluators_of(job.outputs, batch, job.checked.eps, job.checked.caller, 1)
+        for label, evaluator in evaluators.items():
+            values[label].append(np.array(evaluator.values()))
+        job.stats.add(stats_of(evaluators))
+    return {label: np.concatenate(some) for label, some in values.items()}
 
 
 def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:

@@ -34,6 +34,7 @@ from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import RULES, Ranking, bins_table
+from skedasis.results.drift import Drift
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.export import TableColumn, Tabulated
@@ -369,6 +370,15 @@ def _(found: VarianceShares) -> list[Markup]:
     columns = found.table() | {"part": [part.title for part in found.parts]}
     columns = {name: c for name, c in columns.items() if name not in ("kind", "features")}
     return [table("Parts of the variance", columns)]
+
+
+@numbers_of.register
+def _(found: Drift) -> list[Markup]:
+    return [
+        table("Parts of the change, with 95 % intervals", found.table("parts")),
+        table("Features", _without(found.table("features"))),
+        table("Groups of rows; values and intervals: rows that did not choose them", found.table("groups")),
+    ]
 
 
 @numbers_of.register

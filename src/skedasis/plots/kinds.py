@@ -23,6 +23,7 @@ from skedasis.plots.figures.containers import (
     surfaces_figure,
 )
 from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.drift import drift_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_texts import lead
 from skedasis.plots.figures.factors import factors_figure, rating_table_figure
@@ -43,6 +44,7 @@ from skedasis.plots.marks import CurveSet, FigureSpec, Title
 from skedasis.results import keywords
 from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.drift import Drift
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.factors import Factors, RatingTable
@@ -371,6 +373,12 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     Diagnosis: DrawnKind[Diagnosis](figure=diagnosis_figure, table="Verdicts and numbers"),
     VarianceShares: DrawnKind[VarianceShares](figure=variance_shares_figure, as_output=_LEVEL),
+    Drift: DrawnKind[Drift](
+        figure=drift_figure,
+        as_output={"top": None, **_LEVEL},
+        lead=lambda found: " ".join(found.verdict),
+        one_panel="Omit ax: the figure has a panel for each part",
+    ),
     Interactions: DrawnKind[Interactions](figure=_interactions, as_output={}),
     Change: DrawnKind[Change](figure=change_figure, as_output=_LEVEL),
     Changes: DrawnKind[Changes](

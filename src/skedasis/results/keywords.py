@@ -406,6 +406,20 @@ class InteractionsKeywords(InteractionsViewKeywords, FigureKeywords, total=False
     """Options of `Interactions.plot`."""
 
 
+# --- drift ----------------------------------------------------------------------------------------
+
+
+class DriftViewKeywords(LevelKeywords, total=False):
+    """What a figure of a drift shows."""
+
+    top: int | None
+    """Largest number of features, by default 8, those that carry most; None for all."""
+
+
+class DriftKeywords(DriftViewKeywords, FigureKeywords, total=False):
+    """Options of `Drift.plot`."""
+
+
 # --- changes --------------------------------------------------------------------------------------
 
 

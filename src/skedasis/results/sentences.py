@@ -599,3 +599,32 @@ ROWS_CHANGE = (
     "The entropies of single rows do change, by {size:number} (standard deviation): see "
     "sd.explain(sd.entropy(model), X, {feature}, method='ice')."
 )
+
+
+# --- drift ----------------------------------------------------------------------------------------
+
+DRIFT: Mapping[str, str] = {
+    "none": (
+        "No change was found: the mean {quantity} is {old}[ in the old rows and {new} in the new ones{rows:|}]"
+        "[ ({change:signed}, 95 % interval {ends})]."
+    ),
+    "mean": (
+        "The mean {quantity} {change:rose|fell} from {old} to {new} ({change:signed}"
+        "[, 95 % interval {ends}])[: {causes:list}]."
+    ),
+    "same mean": (
+        "The mean {quantity} did not clearly change ({old} to {new}[, difference 95 % interval {ends}]), but what it "
+        "is made of did[: {causes:list}]."
+    ),
+    "rows moved": "{value:signed} because rows moved",
+    "model changed": "{value:signed} because the model changed",
+    "features": "Rows moved, by feature: {parts:list}.",
+    "groups: rows moved": (
+        "Most of what moved rows change is where {rule:rule}: {value:signed} of {whole:signed} ({shares} of the rows)."
+    ),
+    "groups: model changed": (
+        "The model changed most where {rule:rule}: {value:signed} of {whole:signed} ({shares} of the rows)."
+    ),
+    "curves": "The {n:effect|effects} of {parts:list} changed (standard deviation of the difference over the rows).",
+}
+"""What changed between two tables and two models."""

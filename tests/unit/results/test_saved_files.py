@@ -105,6 +105,10 @@ def test_a_file_of_format_7_has_each_class():
     assert own - named == {
         "BinnedEffect",
         "Comparison",
+        "Drift",
+        "DriftFeature",
+        "DriftGroup",
+        "DriftPart",
         "Effect",
         "Factor",
         "Factors",
