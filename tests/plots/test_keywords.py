@@ -19,8 +19,8 @@ from skedasis.plots.figures.containers import (
     surfaces_figure,
 )
 from skedasis.plots.figures.diagnosis import diagnosis_figure
-from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.drift import drift_figure
+from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure

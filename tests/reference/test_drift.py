@@ -143,12 +143,16 @@ def test_intervals_cover(n_old, n_new, draws, measured):
     inside = dict.fromkeys(truth, 0)
     for run in range(draws):
         rng = np.random.default_rng([33, run])
-        found = sd.drift(
-            old_model, old_rows(rng, n_old), new_model, new_rows(rng, n_new), **QUIET
-        )
+        found = sd.drift(old_model, old_rows(rng, n_old), new_model, new_rows(rng, n_new), **QUIET)
         for name, (_, lower, upper) in parts(found).items():
             inside[name] += lower <= truth[name][0] <= upper
     for name, hits in inside.items():
         measured(
-            name, hits / draws, draws=draws, rows=n_old + n_new, seed="[33, run]", low=0.92, high=0.98
+            name,
+            hits / draws,
+            draws=draws,
+            rows=n_old + n_new,
+            seed="[33, run]",
+            low=0.92,
+            high=0.98,
         )

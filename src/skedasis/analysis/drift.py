@@ -249,7 +249,7 @@ def drift(
             "Write sd.drift(model, X_old, X_new=X_new), or sd.drift(old, X, new)",
         )
     options = replace(ExplainOptions.of("drift", y=y, **keywords), heterogeneity_rows=0)
-    given = _Given(y_new, sample_weight_new, row_id_new)
+    given = _OfNewTable(y_new, sample_weight_new, row_id_new)
     quantities = [as_quantity(old)]
     if new is not None and new is not old:
         quantities.append(as_quantity(new))
@@ -266,7 +266,7 @@ def drift(
     jobs = [replace(job, own=own) for job, own in zip(jobs, values, strict=True)]
     eps = max(job.checked.eps for job in jobs)
     found = {
-        label: _Parts.of(rows, [own[label] for own in values], eps, options.seed)
+        label: _DriftParts.of(rows, [own[label] for own in values], eps, options.seed)
         for label in labels
     }
     records: list[Mapping[str, object]] = []
@@ -290,7 +290,7 @@ def drift(
 
 
 @dataclass(frozen=True)
-class _Given:
+class _OfNewTable:
     """What the caller gave for the rows of the new table."""
 
     y: ArrayLike | None
@@ -378,7 +378,7 @@ class _Tables:
 
 
 def _rows(
-    X_old: TableLike, X_new: TableLike | None, options: ExplainOptions, given: _Given
+    X_old: TableLike, X_new: TableLike | None, options: ExplainOptions, given: _OfNewTable
 ) -> _Tables:
     """Return the rows of both tables, which are checked, as one data set."""
     first = draw_rows(X_old, MOST_STREAMED, options)
@@ -442,7 +442,7 @@ def _within_limit(
 ) -> int | None:
     """Return how many rows of each table are drawn to keep to `max_model_rows`; None for all."""
     limit, most = options.max_model_rows, max(rows.n_old, len(rows) - rows.n_old)
-    called = [q for q in quantities if not may_be_trees(q.model, options.tree)]
+    called = [q for q in quantities if not may_be_trees(q, options.tree)]
     if limit is None or not called:
         return None
     checks = float(PROBED_ROWS * len(called))
@@ -605,7 +605,7 @@ _NONE = Estimate(0.0, 0.0, math.inf)
 
 
 @dataclass(eq=False)
-class _Parts:
+class _DriftParts:
     """The parts of one output, while features are added one by one."""
 
     rows: _Tables
@@ -625,7 +625,7 @@ class _Parts:
         self.influence = np.zeros(len(self.rows))
 
     @classmethod
-    def of(cls, rows: _Tables, values: Sequence[Floats], eps: float, seed: int) -> _Parts:
+    def of(cls, rows: _Tables, values: Sequence[Floats], eps: float, seed: int) -> _DriftParts:
         """Return the parts of an output, given its values at all rows by each model."""
         old, new = values[0], values[-1]
         noise = ROUNDING * eps * max(float(np.abs(v).max()) for v in values)

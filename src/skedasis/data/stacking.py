@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from skedasis._types import Container, TableLike, Values
 from skedasis.data.containers import ArrayTable
 from skedasis.data.dataset import as_table
+from skedasis.data.time_columns import native_of
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -53,9 +55,6 @@ def _stacked_arrays(old: Values, new: Values) -> Values:
 
 
 def _stacked_frames(old: Frame, new: Frame) -> Container:
-    # Imported here: arrays do not need it.
-    import narwhals.stable.v2 as nw
-
     for frame, other, what, title in ((new, old, "X_new", "X_old"), (old, new, "X_old", "X_new")):
         absent = [repr(name) for name in other.columns if name not in set(frame.columns)]
         if absent:
@@ -77,8 +76,6 @@ def _stacked_frames(old: Frame, new: Frame) -> Container:
 
 def _alike(old: Series, new: Series) -> tuple[Series, Series]:
     """Return the two parts of a column as parts of one type."""
-    import narwhals.stable.v2 as nw
-
     types = old.dtype, new.dtype
     if all(t in (nw.Categorical, nw.Enum) for t in types):
         return _with_all_categories(old, new)
@@ -103,8 +100,6 @@ def _alike(old: Series, new: Series) -> tuple[Series, Series]:
 
 def _common_type(old: DType, new: DType) -> DType | None:
     """Return a type that holds the values of both; None if there is none."""
-    import narwhals.stable.v2 as nw
-
     if old.is_integer() and new.is_integer():
         return nw.Int64()
     if old.is_numeric() and new.is_numeric():
@@ -114,11 +109,6 @@ def _common_type(old: DType, new: DType) -> DType | None:
 
 def _with_all_categories(old: Series, new: Series) -> tuple[Series, Series]:
     """Return two columns of categories with the categories of both: those of the first, then others of the second."""
-    # Imported here: arrays do not need it.
-    import narwhals.stable.v2 as nw
-
-    from skedasis.data.time_columns import native_of
-
     if not old.implementation.is_pandas() and old.dtype == new.dtype:
         return old, new
     if old.implementation.is_pandas():

@@ -377,7 +377,10 @@ def _(found: Drift) -> list[Markup]:
     return [
         table("Parts of the change, with 95 % intervals", found.table("parts")),
         table("Features", _without(found.table("features"))),
-        table("Groups of rows; values and intervals: rows that did not choose them", found.table("groups")),
+        table(
+            "Groups of rows; values and intervals: rows that did not choose them",
+            found.table("groups"),
+        ),
     ]
 
 

@@ -194,7 +194,9 @@ def test_what_is_said():
     assert not none.found
     (said,) = none.verdict
     assert said.startswith("No change was found: the mean prediction is ")
-    moved = sd.drift(linear(2.0, 0.0, 0.0), X[:1000], X_new=X[1000:] + [5.0, 0.0, 0.0], **QUIET)
+    moved = sd.drift(
+        linear(2.0, 0.0, 0.0), X[:1000], X_new=X[1000:] + np.array([5.0, 0.0, 0.0]), **QUIET
+    )
     assert "because rows moved" in moved.verdict[0]
     assert "model" not in moved.verdict[0]
     assert moved.verdict[1].startswith("Rows moved, by feature: x0 +")
@@ -373,7 +375,7 @@ def test_strange_rows():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda f, X: sd.drift(f, X), "one model and one table"),
+        (lambda f, X: sd.drift(f, X, None), "one model and one table"),
         (lambda f, X: sd.drift([f, f], X), "one model"),
         (lambda f, X: sd.drift(f, X, f, X[:, :2]), "2 columns"),
         (lambda f, X: sd.drift(f, X, f, pd.DataFrame(X)), "a table of pandas"),
