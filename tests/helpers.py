@@ -36,6 +36,11 @@ def paired(*values: Iterable[Any]) -> list[tuple[Any, ...]]:
     return [tuple(v[k % len(v)] for v in lists) for k in range(max(map(len, lists)))]
 
 
+def observed(name: str, model: Any) -> Any:
+    """Return what an M-plot averages by its name: the prediction of a model, the label or the residual."""
+    return {"prediction": model, "label": sd.label(), "residual": sd.residual(model)}[name]
+
+
 def usually(cases: Mapping[str, Any], *names: str) -> list[Any]:
     """Return all cases as parameters, of which those with other names are slow."""
     return [

@@ -304,9 +304,10 @@ def evaluation() -> Pairs:
     yield "ice/anchored", e
     yield "pdp-slopes", sd.explain(curve, numbers(), 0, method=sd.PDP(grid=9, derivative=True))
     yield "pdp-grid", sd.explain(curve, numbers(), 0, method=sd.PDP(grid=[-1.0, 0.0, 0.5]))
-    yield "mplot-label", sd.explain(curve, numbers(), 0, y=target(), method=sd.MPlot(of="label"))
-    residual = sd.MPlot(of="residual", bins=6)
-    yield "mplot-residual", sd.explain(curve, numbers(), 0, y=target(), method=residual)
+    yield "mplot-label", sd.explain(sd.label(), numbers(), 0, y=target(), method=sd.MPlot())
+    residual = sd.residual(curve)
+    method = sd.MPlot(bins=6)
+    yield "mplot-residual", sd.explain(residual, numbers(), 0, y=target(), method=method)
     yield "path", sd.explain(curve, numbers(), 0).path(3)
 
 

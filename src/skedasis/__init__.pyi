@@ -41,6 +41,8 @@ from skedasis.methods.permutation import PFI as PFI
 from skedasis.plots.html import Explorable as Explorable
 from skedasis.plots.plot import compare as compare
 from skedasis.quantities.loss import loss as loss
+from skedasis.quantities.observed import label as label
+from skedasis.quantities.observed import residual as residual
 from skedasis.quantities.outputs import logit as logit
 from skedasis.quantities.outputs import prediction as prediction
 from skedasis.quantities.outputs import probability as probability

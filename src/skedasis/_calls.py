@@ -95,7 +95,10 @@ def result_error(what: str, value: object, expected: str) -> UnsupportedError:
 
 
 def checked_call(function: F) -> F:
-    """Give a function, a method or a class without ``**keywords`` an error for calls that do not fit it."""
+    """Give a function, a method or a class without ``**keywords`` an error for calls that do not fit it.
+
+    A class may say in `instead` what replaces a keyword that it does not have.
+    """
     called: Any = function.__init__ if isinstance(function, type) else function
     name = function.__qualname__.rpartition("<locals>.")[2]
     bound = isinstance(function, type) or "." in name
@@ -113,7 +116,9 @@ def checked_call(function: F) -> F:
             if bound and args and isinstance(args[0], HasKind):  # not a base class of it
                 _, dot, method = label.partition(".")
                 label = f"{args[0].json_kind()}{dot}{method}"
-            problem = misfit(label, signature, args[1:] if bound else args, kwargs)
+            own_advice = vars(function).get("instead", {})
+            passed = args[1:] if bound else args
+            problem = misfit(label, signature, passed, kwargs, lambda: own_advice)
             if problem is None:
                 raise
         raise problem from None

@@ -128,11 +128,14 @@ class QuantityEntry(Registered):
     labelled : bool
         Whether it needs labels.
     of_class : bool
-        Whether it has a parameter `class_`. An importance is not measured of these.
+        Whether it is of a class where the model has several. An importance is not measured of these.
+    observed_only : bool
+        Whether only observed rows have values, so that methods that change rows cannot explain it.
     """
 
     labelled: bool = False
     of_class: bool = False
+    observed_only: bool = False
 
 
 QUANTITIES = {
@@ -143,6 +146,12 @@ QUANTITIES = {
     "variance": QuantityEntry("predictive_variance", "predictive variance"),
     "likelihood": QuantityEntry("nll", "negative log-likelihood of the labels", labelled=True),
     "loss": QuantityEntry("loss", "loss at the labels", labelled=True),
+    "residual": QuantityEntry(
+        "residual", "label minus prediction", labelled=True, of_class=True, observed_only=True
+    ),
+    "label": QuantityEntry(
+        "label", "the label itself", labelled=True, of_class=True, observed_only=True
+    ),
 }
 """The quantities by their names in the shell. The order is that of messages."""
 

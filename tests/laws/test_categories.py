@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from skedasis.engine import prepare
+from tests.helpers import observed
 from tests.laws.mixed_cases import (
     IDLE_CODES,
     LEVEL_WAYS,
@@ -171,22 +172,22 @@ def test_a_category_that_only_adds_has_its_own_steps_for_an_effect(way, case):
 
 @law(
     column=st.sampled_from([A, C]),
-    of=st.sampled_from(["quantity", "label", "residual"]),
+    of=st.sampled_from(["prediction", "label", "residual"]),
     case=mixed_cases(),
     constant=st.sampled_from([0.0, 0.1, -1e7]),
 )
 def test_an_m_plot_of_a_constant_is_constant_and_does_not_spread(column, of, case, constant):
     y = np.full(len(case.X), 3.0)
     e = sd.explain(
-        lambda X: np.full(len(X), constant),
+        observed(of, lambda X: np.full(len(X), constant)),
         case.X,
         column,
         y=y,
-        method=sd.MPlot(bins=5, of=of),
+        method=sd.MPlot(bins=5),
         sample_weight=case.weights,
         schema=kinds("nominal"),
     )
-    expected = {"quantity": constant, "label": 3.0, "residual": 3.0 - constant}[of]
+    expected = {"prediction": constant, "label": 3.0, "residual": 3.0 - constant}[of]
     np.testing.assert_array_equal(e.value, expected)
     np.testing.assert_array_equal(e.heterogeneity[~np.isnan(e.heterogeneity)], 0.0)
     assert np.isnan(e.heterogeneity_score)  # no row is moved

@@ -164,7 +164,7 @@ class TestLooks:
 
     def test_labels(self, X, three):
         y = model(X)
-        label = sd.explain(model, X, 0, y=y, method=sd.MPlot(bins=4, of="label"))
+        label = sd.explain(sd.label(), X, 0, y=y, method=sd.MPlot(bins=4))
         names = labels(overlay_figure([*three, label]))[:4]
         assert names == ["PDP", "ALE", "M-plot", "M-plot of label"]
         again = [sd.explain(model, X, 0, method=sd.ALE(bins=k)) for k in (3, 5, 5)]

@@ -22,7 +22,7 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from skedasis.plots.theme import STYLES
-from tests.helpers import refused
+from tests.helpers import observed, refused
 from tests.plots.spec_helpers import legend, only, styles, texts
 
 
@@ -65,12 +65,8 @@ class TestMarginal:
 
     def test_says_what_is_averaged(self, X):
         y = model(X) + 1
-        for of, name in (
-            ("quantity", "prediction"),
-            ("label", "label"),
-            ("residual", "label - prediction"),
-        ):
-            e = sd.explain(model, X, 0, y=y, method=sd.MPlot(bins=4, of=of))
+        for name in ("prediction", "label", "residual"):
+            e = sd.explain(observed(name, model), X, 0, y=y, method=sd.MPlot(bins=4))
             main, below = effect_figure(e).panels[:2]
             assert main.y.label == below.y.label == name
             assert name in only(main, Line).label

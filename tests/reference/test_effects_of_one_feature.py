@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
+from tests.helpers import observed
 from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
 from tests.reference.aleplot_cases import NAMES, NOMINAL, case
@@ -53,26 +54,26 @@ def grouped_means(by, columns, weights):
     return means, spreads, total
 
 
-@law(seed=SEEDS, k=st.integers(1, 12), of=st.sampled_from(["quantity", "label", "residual"]))
+@law(seed=SEEDS, k=st.integers(1, 12), of=st.sampled_from(["prediction", "label", "residual"]))
 def test_m_plots_are_pandas_means_by_groups(seed, k, of):
     """No row is changed: the values are means of the observed values in each bin or level, at the bin's mean."""
     c = case(seed)
     y = np.random.default_rng([seed, 3]).normal(size=len(c.X)) * c.size
     w = np.ones(len(c.X)) if c.weights is None else c.weights
     q = c.f(c.X)
-    shown = {"quantity": q, "label": y, "residual": y - q}[of]
+    shown = {"prediction": q, "label": y, "residual": y - q}[of]
     x = c.X.astype(float)[:, 0]
     edges = reference.quantile_edges(x, k, c.weights)
     there = w > 0
     bins = pd.Series(reference.cell_of(x[there], edges))
     means, spreads, _ = grouped_means(bins, {"x": x[there], "q": shown[there]}, w[there])
-    method = sd.MPlot(bins=k, of=of)
-    e = sd.explain(c.f, c.X, 0, method=method, y=y, sample_weight=c.weights, schema=KINDS)
+    method, quantity = sd.MPlot(bins=k), observed(of, c.f)
+    e = sd.explain(quantity, c.X, 0, method=method, y=y, sample_weight=c.weights, schema=KINDS)
     near(e.x, means["x"], 1e-12 * np.abs(means["x"]).max(), "x")
     near(e.value, means["q"], 1e-11 * c.size, "value")
     kept = e.bins.weight > 1 + 1e-9
     near(e.heterogeneity[kept], spreads["q"][kept], 1e-9 * c.size, "spread")
-    e = sd.explain(c.f, c.X, 2, method=method, y=y, sample_weight=c.weights, schema=KINDS)
+    e = sd.explain(quantity, c.X, 2, method=method, y=y, sample_weight=c.weights, schema=KINDS)
     means, _, total = grouped_means(c.X[there, 2], {"q": shown[there]}, w[there])
     np.testing.assert_array_equal(e.x, total.index)
     near(e.value, means["q"], 1e-11 * c.size, "levels")
@@ -196,7 +197,7 @@ def test_a_missing_value_against_all_observed_ones(method, weighted):
 
 @pytest.mark.parametrize(
     ("of", "center", "ordinal"),
-    [("quantity", None, True), ("label", "mean", False), ("residual", "mean", True)],
+    [("prediction", None, True), ("label", "mean", False), ("residual", "mean", True)],
 )
 def test_a_missing_value_in_an_m_plot_is_a_mean_like_others(of, center, ordinal):
     """No row is changed: the value is a mean over rows where the feature is missing, like the means over other rows."""
@@ -210,9 +211,9 @@ def test_a_missing_value_in_an_m_plot_is_a_mean_like_others(of, center, ordinal)
         return np.where(np.isnan(X[:, 0]), 4.0, X[:, 0]) * X[:, 1]
 
     schema = {0: "ordinal"} if ordinal else None
-    method = sd.MPlot(bins=4, of=of, center=center)
-    e = sd.explain(model, X, 0, method=method, y=y, sample_weight=w, schema=schema)
-    shown = {"quantity": model(X), "label": y, "residual": y - model(X)}[of]
+    method, quantity = sd.MPlot(bins=4, center=center), observed(of, model)
+    e = sd.explain(quantity, X, 0, method=method, y=y, sample_weight=w, schema=schema)
+    shown = {"prediction": model(X), "label": y, "residual": y - model(X)}[of]
     gone = np.isnan(X[:, 0])
     mean, seen = (np.average(shown[r], weights=w[r]) for r in (gone, ~gone))
     point = e.missing_point

@@ -160,6 +160,6 @@ def test_uncertainty(most, monkeypatch):
 
 
 def test_methods_are_written_with_what_is_not_usual():
-    for method in (sd.RHALE(), sd.ALE(bins=7), sd.PDP(center="start", ice=0), sd.MPlot(of="label")):
+    for method in (sd.RHALE(), sd.ALE(bins=7), sd.PDP(center="start", ice=0), sd.MPlot(bins=3)):
         assert eval(method_code(method), {"sd": sd}) == method
     assert method_code(sd.RHALE()) == "sd.RHALE()"

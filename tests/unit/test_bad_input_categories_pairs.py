@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import skedasis as sd
-from tests.helpers import frame, paired, refused, rise
+from tests.helpers import frame, observed, paired, refused, rise
 from tests.helpers import of_frame as model
 
 N = 120
@@ -572,14 +572,17 @@ def test_derivatives_of_levels_are_refused():
 
 @pytest.mark.parametrize(("wanted", "of"), [("a", "label"), ("c", "residual")])
 def test_m_plots_of_labels_need_numbers(wanted, of):
-    X = frame()
-    method = sd.MPlot(of=of, bins=3)
-    with refused(sd.DataError, f"MPlot(of={of!r})", "no labels", "y=y"):
-        sd.explain(model, X, wanted, method=method)
-    for y in (["yes", "no"] * (N // 2), np.full(N, np.nan), [None] * N):
-        with refused(sd.DataError, "y", "not finite numbers", "Encode classes"):
-            sd.explain(model, X, wanted, y=y, method=method)
+    X, method, q = frame(), sd.MPlot(bins=3), observed(of, model)
+    with refused(sd.DataError, of, "no y", "Pass y="):
+        sd.explain(q, X, wanted, method=method)
+    with refused(sd.DataError, "y", "labels that are not numbers, such as ['yes']"):
+        sd.explain(q, X, wanted, y=["yes", "no"] * (N // 2), method=method)
+    for y in (np.full(N, np.nan), [None] * N):
+        with refused(sd.DataError, "y", f"{N} missing labels", "Leave these rows out"):
+            sd.explain(q, X, wanted, y=y, method=method)
+    with refused(sd.DataError, "y", "infinite labels for 1 of"):
+        sd.explain(q, X, wanted, y=[np.inf, *range(N - 1)], method=method)
     with refused(sd.DataError, "y", str(N)):
-        sd.explain(model, X, wanted, y=np.zeros(7), method=method)
-    e = sd.explain(model, X, wanted, y=np.arange(N) % 2 == 0, method=method)
+        sd.explain(q, X, wanted, y=np.zeros(7), method=method)
+    e = sd.explain(q, X, wanted, y=np.arange(N) % 2 == 0, method=method)
     assert np.isfinite(e.value).all()

@@ -83,6 +83,8 @@ def test_what_the_registry_says_of_quantities_is_true():
     classes, numbers = LogisticRegression().fit(X, X[:, 0] > 0.5), BayesianRidge().fit(X, X[:, 0])
     for name, entry in registry.QUANTITIES.items():
         model, make = numbers if name in ("prediction", "variance") else classes, loaded(entry)
-        quantity = make(model, "zero_one") if name == "loss" else make(model)
+        given = {"loss": (model, "zero_one"), "label": ()}.get(name, (model,))
+        quantity = make(*given)
         assert quantity.labelled == entry.labelled
+        assert quantity.observed_only == entry.observed_only
         assert ("class_" in inspect.signature(make).parameters) == entry.of_class

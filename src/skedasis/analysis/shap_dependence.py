@@ -167,6 +167,7 @@ def shap_dependence(
     rows_of_user, options, origin = drawn.X, drawn.options, drawn.record
     dataset = options.dataset(rows_of_user)
     if shap_values is None:
+        quantity.refuse_moved_rows("shap_dependence")
         dataset = quantity.prepare(dataset)
         values = _computed(quantity, dataset, background, max_rows, options)
     else:

@@ -16,7 +16,10 @@ BOTH = "both"
 """The quantity of `skedasis importance` that is two: their diagnosis."""
 
 
-LOSSES = ("squared_error", "absolute_error", "pinball", "log_loss", "zero_one")
+LOSSES = (
+    *("squared_error", "absolute_error", "pinball"),
+    *("poisson_deviance", "gamma_deviance", "tweedie_deviance", "log_loss", "zero_one"),
+)
 
 
 _PLAIN = re.compile(r"[\w .,+@%=-]+\Z")

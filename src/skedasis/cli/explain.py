@@ -119,7 +119,8 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     for one in wanted:
         keys = {"feature": s.columns.name(one)} if len(wanted) > 1 else {}
         of = one if second is None else (one, second)
-        method = opts.method_for(choices.usual_method(s.columns.features(of)))
+        usual = choices.usual_method(s.columns.features(of))
+        method = opts.method_for("mplot" if opts.observed_only else usual)
         found = sd.explain(quantity, s.data, of, method=method, **keywords)
         results += [({**keys, **label}, part) for label, part in output.by_class(found)]
     changes = [] if opts.contrast is None else [_change(opts.contrast, e) for _, e in results]

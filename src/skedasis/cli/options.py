@@ -272,6 +272,12 @@ class QuantityOptions(ModelOptions, DataOptions):
             raise replace(self, quantity=kind).only_with("--class", of_class)
         return kind
 
+    @property
+    def observed_only(self) -> bool:
+        """Return whether only observed rows have values of the quantity."""
+        kind = self.kind()
+        return kind is not None and QUANTITIES[kind].observed_only
+
     def needs_labels(self) -> bool:
         """Check the options about the quantity before any file is read; return whether it needs labels."""
         kind = self.kind()
@@ -301,11 +307,12 @@ class QuantityOptions(ModelOptions, DataOptions):
         if kind is None:
             return outputs.as_quantity(model)
         make = cast("Callable[..., Quantity]", loaded(QUANTITIES[kind]))
+        of_what = () if kind == "label" else (model,)
         if self.class_ is None or not QUANTITIES[kind].of_class:
-            return make(model)
+            return make(*of_what)
         if self.quantity is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=choices.output_of(self.class_))
-        return make(model, class_=choices.class_of(model, self.class_))
+        return make(*of_what, class_=choices.class_of(model, self.class_))
 
 
 @dataclass(frozen=True, kw_only=True)

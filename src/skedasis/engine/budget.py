@@ -57,7 +57,7 @@ class CountingEvaluator(BatchEvaluator):
 
     def _call(self, changes: SetChanges, sets: int, where: str) -> Floats:
         n = sets * len(self)
-        if n:
+        if n and (changes or self.quantity.without_model(self.batch) is None):
             self._response(changes, sets, where)
         return np.zeros(n)
 

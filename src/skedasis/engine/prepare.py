@@ -223,7 +223,7 @@ def prepare_job(
 ) -> Job:
     """Check the model, plan every feature, and size the batches."""
     started = time.perf_counter()
-    dataset, tasks = selection.dataset, selection.tasks(method)
+    dataset, tasks = selection.dataset, _tasks(quantity, method, selection)
     if options.curves:
         check_curves(tasks)
     split = None
@@ -265,6 +265,16 @@ def prepare_job(
         observed=None if split is None else ObservedWork(planner.cells, split),
     )
     return _with_sizes(base)
+
+
+def _tasks(
+    quantity: Quantity, method: ResolvedMethod, selection: FeatureSelection
+) -> Sequence[Task]:
+    """Return the features and pairs with their methods; raise if these change rows of a quantity of observed ones."""
+    tasks = selection.tasks(method)
+    if any(t.variant.moves_rows for t in tasks):
+        quantity.refuse_moved_rows(method.name)
+    return tasks
 
 
 def planned_like(
@@ -340,7 +350,7 @@ def job_without_model(
     "steps". Nothing but its rows can be counted.
     """
     method, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
-    dataset, tasks = selection.dataset, selection.tasks(method)
+    dataset, tasks = selection.dataset, _tasks(quantity, method, selection)
     outputs: Outputs = {None: quantity}
     if isinstance(quantity, MultiOutputQuantity):
         outputs = dict(quantity.parts) or {None: quantity.one}

@@ -83,6 +83,8 @@ class Method(WithParameters, Generic[PlanT]):
 
     uses_slopes = False
     """Whether the method needs derivatives, so that the quantity is checked for them."""
+    moves_rows = True
+    """Whether the quantity is evaluated at rows with other values than were observed."""
     means_only = False
     """Whether only means over rows are needed, so that trees may sum leaves without evaluating rows."""
     leaves_out_missing = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from skedasis.binning import EXACT, Binning, Quantile, VarianceOptions, check_ro
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
-from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant, own_order
 from skedasis.methods.base import BinnedMethod, Scheme, quantile_scheme
 from skedasis.methods.missing import MISSING
@@ -31,17 +31,13 @@ from skedasis.stats.moments import Moments, WeightKind
 @checked_call
 @dataclass(frozen=True)
 class MPlot(BinnedMethod):
-    """The mean of the quantity, of the label, or of the residual, over the rows of each bin or level.
+    """The mean of the quantity over the rows of each bin or level. No row is changed.
 
     Parameters
     ----------
     bins : "auto", int or Binning
         "auto": one bin per value for a feature with few values, else 20 quantiles and the ends of gaps with few rows
-        beyond. An integer means `Quantile` bins,
-        which are then the same as those of `ALE`.
-    of : {"quantity", "label", "residual"}
-        What is averaged: the quantity, the observed label ``y``, or the label minus the quantity. The last two require
-        numeric labels.
+        beyond. An integer means `Quantile` bins, which are then the same as those of `ALE`.
     center : {"mean", None}
         "mean" subtracts the mean over the data.
     ddof : {1, 0}
@@ -51,9 +47,12 @@ class MPlot(BinnedMethod):
 
     Notes
     -----
-    Costs N model rows for all features together; none for ``of="label"``. The points are the means of the feature
+    Costs N model rows for all features together; none for `skedasis.label`. The points are the means of the feature
     within the bins. `Effect.heterogeneity` is the standard deviation of the averaged values within the bins;
     `Effect.bins` has all statistics.
+
+    As no row is changed, it also averages what was observed: ``sd.explain(sd.label(), X, feature, y=y,
+    method="mplot")`` gives the mean label, and `skedasis.residual` the mean error of a model.
 
     References
     ----------
@@ -69,17 +68,20 @@ class MPlot(BinnedMethod):
     (array([1.5, 5.5]), array([ 3., 11.]))
     """
 
+    instead: ClassVar[Mapping[str, str]] = {
+        "of": 'Average another quantity: sd.explain(sd.label(), X, feature, y=y, method="mplot"), or sd.residual(model)'
+    }
+
     bins: Scheme = "auto"
-    of: Literal["quantity", "label", "residual"] = "quantity"
     center: Literal["mean"] | None = None
     ddof: int = 1
     top_levels: int | None = None
 
+    moves_rows = False
     leaves_out_missing = False
 
     def __post_init__(self) -> None:
         self.check_no_model()
-        check_option("MPlot(of)", self.of, ("quantity", "label", "residual"))
         check_option("MPlot(center)", self.center, ("mean", None))
         check_option("MPlot(ddof)", self.ddof, (0, 1))
         self.binning()
@@ -93,16 +95,6 @@ class MPlot(BinnedMethod):
 
     def for_levels(self, feature: Feature) -> LevelMPlot:
         return LevelMPlot(self)
-
-    def warn_unused_arguments(self, model: object, y: object) -> None:
-        """Raise if labels are required but not given."""
-        if self.of != "quantity" and y is None:
-            raise DataError(
-                f"MPlot(of={self.of!r})",
-                "no labels",
-                "the observed label of each row",
-                "Pass the labels: sd.explain(q, X, feature, y=y, method=...)",
-            )
 
     def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
         values = column.few_values() if self.bins == "auto" else None
@@ -124,16 +116,9 @@ class MPlot(BinnedMethod):
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
-    def values(self, evaluator: BatchEvaluator) -> Floats:
-        """Return the averaged number of each row."""
-        if self.of == "quantity":
-            return evaluator.values()
-        labels = evaluator.labels()
-        return labels if self.of == "label" else labels - evaluator.values()
-
     def compute(self, evaluator: BatchEvaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         cells, x = plan.cells, evaluator.column(plan.column.feature.position)
-        values, weights = self.values(evaluator), evaluator.weights
+        values, weights = evaluator.values(), evaluator.weights
         # A constant feature has one edge only; all its rows belong to one bin.
         cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
         inside, absent = cell >= 0, np.isnan(x)
@@ -162,26 +147,19 @@ class MPlot(BinnedMethod):
         if len(plan.cells):
             kept = self.binning().choose(plan.cells, stats.moments[LOCAL], options)
         rows = kept_rows(stats, exact=exact)
-        effect = m_plot(plan.cells, stats.moments, kept, spec, self.about(about), rows)
-        return effect.with_provenance({"averaged": self.of, **stats.notes_outside})
+        effect = m_plot(plan.cells, stats.moments, kept, spec, about, rows)
+        return effect.with_provenance(stats.notes_outside)
 
     def spec_of_values(self, kind: WeightKind, closed: Side = "left") -> Spec:
         """Return the settings that the result needs."""
         return replace(self.spec(self.center, "values", kind), ddof=self.ddof, closed=closed)
-
-    def about(self, about: About) -> About:
-        """Return the description of the result's subject, with the averaged number as the quantity."""
-        if self.of == "quantity":
-            return about
-        return replace(
-            about, quantity="label" if self.of == "label" else f"label - {about.quantity}"
-        )
 
 
 @dataclass(frozen=True)
 class LevelMPlot(LevelVariant[MPlot]):
     """The M-plot of a categorical feature: a mean for each level."""
 
+    moves_rows = False
     leaves_out_missing = False
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
@@ -195,7 +173,7 @@ class LevelMPlot(LevelVariant[MPlot]):
     def compute(self, evaluator: BatchEvaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         position, values, weights = (
             plan.at(evaluator),
-            self.base.values(evaluator),
+            evaluator.values(),
             evaluator.weights,
         )
         inside = position >= 0
@@ -215,9 +193,8 @@ class LevelMPlot(LevelVariant[MPlot]):
     ) -> Effect:
         rows = kept_rows(stats, exact=exact)
         spec = self.base.spec_of_values(kind)
-        effect = categorical_m_plot(plan.stats, stats.moments, spec, self.base.about(about), rows)
-        notes = {"averaged": self.base.of, "rows_outside": plan.column.n_other, **plan.notes}
-        return effect.with_provenance(notes)
+        effect = categorical_m_plot(plan.stats, stats.moments, spec, about, rows)
+        return effect.with_provenance({"rows_outside": plan.column.n_other, **plan.notes})
 
 
 def _moments_of_missing(values: Floats, weights: Floats | None, absent: Bools) -> Moments:

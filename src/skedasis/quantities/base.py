@@ -154,6 +154,21 @@ class Quantity(ABC):
         """Return labels in the form that `read` takes; raise `DataError` if they are invalid. Only if `labelled`."""
         return y
 
+    def without_model(self, batch: Batch) -> Floats | None:
+        """Return the values at a batch's rows, (n,), if no model is called for them, else None."""
+        return None
+
+    def refuse_moved_rows(self, method: str) -> None:
+        """Raise if only observed rows have values: a method that changes rows cannot explain the quantity."""
+        if self.observed_only:
+            raise UnsupportedError(
+                f"{method} of {self.describe()}",
+                "a quantity that only observed rows have, and a method that changes values of features",
+                "a method that takes the rows as they are",
+                "Use method=sd.MPlot(); sd.explain(model, X, feature, y=y, observed=True) shows what was observed "
+                "beside an effect, sd.weak_spots(model, X, y) finds where a model is wrong",
+            )
+
     def computed(self, raw: RawResponse) -> DType | None:
         """Return the dtype that the model computed in if the dtype of `read`'s values does not show it, else None."""
         return None

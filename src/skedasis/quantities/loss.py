@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias, TypeGuard, TypeVar, Unpack, get_args
@@ -28,6 +29,7 @@ from skedasis.models.calling import as_array, as_numbers
 from skedasis.models.introspection import is_classifier, labels_of, title
 from skedasis.models.protocols import has_predict_proba
 from skedasis.quantities.base import Quantity, given_labels
+from skedasis.quantities.deviance import Tweedie, check_power
 from skedasis.quantities.keywords import (
     CallSettings,
     QuantityKeywords,
@@ -45,9 +47,11 @@ from skedasis.quantities.outputs import (
     response_dtype,
 )
 
-NumericLoss: TypeAlias = Literal["squared_error", "absolute_error", "pinball"]
+ErrorName: TypeAlias = Literal["squared_error", "absolute_error", "pinball"]
 
-LossName: TypeAlias = NumericLoss | Literal["log_loss", "zero_one"]
+DevianceName: TypeAlias = Literal["poisson_deviance", "gamma_deviance", "tweedie_deviance"]
+
+LossName: TypeAlias = ErrorName | DevianceName | Literal["log_loss", "zero_one"]
 
 LossFunction: TypeAlias = Callable[[Any, Any], object]
 """A user's loss of (labels, predictions), whose arrays have the types of y and of the model's response."""
@@ -117,6 +121,12 @@ class Loss(Quantity):
         values = as_array(self.of.read(as_array(raw, what)), what)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
+    def numbers(self, raw: RawResponse, y: Values | None) -> tuple[Floats, Floats]:
+        """Return labels and predictions as numbers, one for each row."""
+        labels = np.asarray(given_labels(y), dtype=float)
+        values = as_numbers(self.predicted(raw), self.describe())
+        return labels, self.one_per_row(values, len(labels))
+
     def one_per_row(self, values: ValuesT, n: int) -> ValuesT:
         """Return the predictions; raise unless their shape is (n,), because others broadcast with the labels."""
         if values.shape == (n,):
@@ -130,40 +140,33 @@ class Loss(Quantity):
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorLoss(Loss):
-    """A loss of the residual, label minus prediction: squared error, absolute error, pinball loss."""
+class NumericLoss(Loss):
+    """A loss of numbers, with a derivative by the prediction."""
 
-    kind: NumericLoss = "squared_error"
-    alpha: float = 0.5
+    @abstractmethod
+    def of_numbers(self, y: Floats, f: Floats) -> Floats:
+        """Return the loss of labels and predictions, (n,)."""
+
+    @abstractmethod
+    def outer(self, y: Floats, f: Floats) -> Floats:
+        """Return the derivative of the loss by the prediction, (n,)."""
 
     def encoded(self, y: Values) -> Floats:
         """Return labels as numbers; for a probability, 1 where the row belongs to its class, else 0."""
         return self.of.observed_labels(y)
 
     def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
-        residual = self._residual(raw, y)
-        if self.kind == "absolute_error":
-            return np.abs(residual)
-        if self.kind == "pinball":
-            return np.maximum(self.alpha * residual, (self.alpha - 1.0) * residual)
-        with np.errstate(over="ignore"):  # the evaluator raises a clearer error for infinite values
-            return residual * residual
+        return self.of_numbers(*self.numbers(raw, y))
 
     def slopes(self, X: ModelRows, y: Values | None = None) -> Floats:
         """Return the derivative by each feature by the chain rule: dL/df times df/dx."""
         slopes = as_numbers(self.of.slopes(X), f"{self.describe()}: slope")
-        residual = self._residual(self.of.raw(X), y)
-        if slopes.ndim != 2 or len(slopes) != len(residual):
+        labels, predicted = self.numbers(self.of.raw(X), y)
+        if slopes.ndim != 2 or len(slopes) != len(labels):
             return (
                 slopes  # invalid shape: the evaluator raises an error that states the expected one
             )
-        if self.kind == "squared_error":
-            outer = -2.0 * residual
-        elif self.kind == "absolute_error":
-            outer = -np.sign(residual)
-        else:
-            outer = np.where(residual > 0, -self.alpha, 1.0 - self.alpha) * (residual != 0)
-        return outer[:, None] * slopes
+        return self.outer(labels, predicted)[:, None] * slopes
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return that of the prediction: the chain rule applies to slopes, and steps of it are steps of the loss."""
@@ -172,11 +175,47 @@ class ErrorLoss(Loss):
             return of
         return replace(of, description=f"{of.description}, by the chain rule")
 
-    def _residual(self, raw: RawResponse, y: Values | None) -> Floats:
-        """Return label minus prediction."""
-        labels = np.asarray(given_labels(y), dtype=float)
-        values = as_numbers(self.predicted(raw), self.describe())
-        return labels - self.one_per_row(values, len(labels))
+
+@dataclass(frozen=True, eq=False)
+class ErrorLoss(NumericLoss):
+    """A loss of the residual, label minus prediction: squared error, absolute error, pinball loss."""
+
+    kind: ErrorName = "squared_error"
+    alpha: float = 0.5
+
+    def of_numbers(self, y: Floats, f: Floats) -> Floats:
+        residual = y - f
+        if self.kind == "absolute_error":
+            return np.abs(residual)
+        if self.kind == "pinball":
+            return np.maximum(self.alpha * residual, (self.alpha - 1.0) * residual)
+        with np.errstate(over="ignore"):  # the evaluator raises a clearer error for infinite values
+            return residual * residual
+
+    def outer(self, y: Floats, f: Floats) -> Floats:
+        residual = y - f
+        if self.kind == "squared_error":
+            return -2.0 * residual
+        if self.kind == "absolute_error":
+            return -np.sign(residual)
+        return np.where(residual > 0, -self.alpha, 1.0 - self.alpha) * (residual != 0)
+
+
+@dataclass(frozen=True, eq=False)
+class DevianceLoss(NumericLoss):
+    """The unit deviance of a Tweedie distribution: Poisson, gamma or another one."""
+
+    family: Tweedie = field(kw_only=True)
+
+    def encoded(self, y: Values) -> Floats:
+        """Return labels as numbers that the distribution has."""
+        return self.family.check_labels(super().encoded(y), self.describe())
+
+    def of_numbers(self, y: Floats, f: Floats) -> Floats:
+        return self.family.deviance(y, self.family.check_means(f, self.describe()))
+
+    def outer(self, y: Floats, f: Floats) -> Floats:
+        return self.family.slope(y, self.family.check_means(f, self.describe()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +300,9 @@ LOSSES = {
     "squared_error": "squared error",
     "absolute_error": "absolute error",
     "pinball": "pinball loss",
+    "poisson_deviance": "Poisson deviance",
+    "gamma_deviance": "gamma deviance",
+    "tweedie_deviance": "Tweedie deviance",
     "log_loss": "log loss",
     "zero_one": "zero-one loss",
 }
@@ -272,6 +314,7 @@ def loss(
     kind: LossName | LossFunction = "squared_error",
     *,
     alpha: float = 0.5,
+    power: float = 1.5,
     response: ResponseMethod | None = None,
     output: int | None = None,
     **keywords: Unpack[QuantityKeywords],
@@ -289,6 +332,10 @@ def loss(
 
         - "squared_error": ``(y - f)**2``; "absolute_error": ``abs(y - f)``;
         - "pinball": the loss of quantiles, ``alpha * max(y - f, 0) + (1 - alpha) * max(f - y, 0)``;
+        - "poisson_deviance", of counts and rates: ``2 * (y * log(y / f) - y + f)``; "gamma_deviance", of positive
+          amounts: ``2 * (log(f / y) + y / f - 1)``; "tweedie_deviance", of amounts of which some are 0: that of a
+          variance ``f**power``. Predictions must be positive. Exposure is a weight: pass ``sample_weight``, and rates
+          as y;
         - "log_loss": ``-log p(y)`` of a classifier; the same as `nll`;
         - "zero_one": 1 where ``predict(X)``, or the value that a callable returns, differs from the label, else 0.
           Labels may be of any type;
@@ -296,6 +343,10 @@ def loss(
           predictions: the values of a regressor, callable or quantity; for a classifier, see `response`.
     alpha : float
         The quantile that the pinball loss evaluates, between 0 and 1.
+    power : float
+        The power of the Tweedie deviance, which is not between 0 and 1. 0 is the squared error, 1 the Poisson deviance
+        and 2 the gamma deviance; between 1 and 2 labels may be 0, from 2 on they are positive, below 0 they may be any
+        number.
     response : {"predict", "predict_proba"}, optional
         What a user's loss function gets from a classifier: predicted labels (the default) or probabilities, (n, k).
     output : int, optional
@@ -303,9 +354,9 @@ def loss(
     name : str, optional
         Label for the axes of plots. By default the name of the loss and of the quantity.
     unit : str, optional
-        Unit of the labels, for the axes of plots; the squared error is shown in the square of this unit. By default the
-        quantity's unit. For losses that are not in the labels' unit ("zero_one", "log_loss", a function), the unit of
-        the loss itself.
+        Unit of the labels, for the axes of plots; the squared error is shown in the square of this unit, a deviance in
+        its power ``2 - power``. By default the quantity's unit. For losses that are not in the labels' unit
+        ("zero_one", "log_loss", a function), the unit of the loss itself.
 
     Returns
     -------
@@ -314,23 +365,25 @@ def loss(
     Raises
     ------
     DataError
-        If `kind` is unknown, `alpha` is outside (0, 1), or an argument does not apply to this kind. On evaluation: if y
-        is not given, if a numeric loss gets labels that are not numbers, or if a classifier does not know a label.
+        If `kind` is unknown, `alpha` is outside (0, 1), `power` between 0 and 1, or an argument does not apply to this
+        kind. On evaluation: if y is not given, if a numeric loss gets labels that are not numbers, a deviance labels
+        that its distribution does not have, or if a classifier does not know a label.
     ModelOutputError
-        On evaluation: if the model does not return one prediction per row, or the loss function does not return one
-        finite number per row.
+        On evaluation: if the model does not return one prediction per row, a positive one for a deviance, or the loss
+        function does not return one finite number per row.
     UnsupportedError
         For a numeric loss of a classifier, and for a quantity that does not predict the label.
 
     Notes
     -----
     Costs the model rows of the method. Numeric losses have slopes if the prediction has slopes: ``-2 * (y - f) * f'``,
-    ``-sign(y - f) * f'``, and so on; 0 where a prediction equals its label. Slopes need the prediction as well, so each
-    slope row costs a model row in addition, which the provenance counts in `slope_rows` only. The "zero_one" loss, and
-    any loss of a piecewise constant prediction, is a step function. Losses provide no mixed derivatives.
+    ``-sign(y - f) * f'``, ``2 * (f - y) / f**power * f'``, and so on; 0 where a prediction equals its label. Slopes
+    need the prediction as well, so each slope row costs a model row in addition, which the provenance counts in
+    `slope_rows` only. The "zero_one" loss, and any loss of a piecewise constant prediction, is a step function. Losses
+    provide no mixed derivatives.
 
     The means of these losses are scikit-learn's `mean_squared_error`, `mean_absolute_error`, `mean_pinball_loss`,
-    `log_loss` and `zero_one_loss`.
+    `mean_poisson_deviance`, `mean_gamma_deviance`, `mean_tweedie_deviance`, `log_loss` and `zero_one_loss`.
 
     Examples
     --------
@@ -348,29 +401,51 @@ def loss(
     'squared error of price [EUR²]'
     """
     _check_settings(kind, alpha, response)
+    power = check_power("loss", power, kind == "tweedie_deviance", "kind='tweedie_deviance'")
     name, unit, calls = named_and_called(keywords)
     check_one_model(model, "loss", f"sd.loss(m, {'...' if callable(kind) else repr(kind)})")
     if kind == "log_loss":
         return _log_loss(model, output, name, unit, calls)
     of = _predicted(model, kind, response, output)
-    label = name or _loss_name(kind, alpha, of.name)
+    label = name or _loss_name(kind, power if kind == "tweedie_deviance" else alpha, of.name)
     unit = of.unit if unit is None and _is_numeric(kind) else unit
     # The prediction takes the loss's name, so that its errors show which quantity failed.
-    of, copy = replace(of, name=label), check_flag("copy", calls["copy"]) or of.copy
-    fix = "Use batch_rows=1000, or None"
-    rows = check_int_or_none("batch_rows", calls["call_rows"], 1, fix) or of.call_rows
-    calls: CallSettings = {"copy": copy, "call_rows": rows}
+    of, calls = replace(of, name=label), calls_of(of, calls)
     if not isinstance(kind, str):
         return OwnLoss(of, label, unit, function=kind, **calls)
-    if not _is_numeric(kind):
+    if _is_deviance(kind):
+        family = Tweedie(_POWERS.get(kind, power))
+        return DevianceLoss(of, label, _raised(unit, 2.0 - family.power), family=family, **calls)
+    if not _is_error(kind):
         return ZeroOne(of, label, unit, _classes(of), **calls)
-    unit = _squared(unit) if unit and kind == "squared_error" else unit
+    unit = _raised(unit, 2.0) if kind == "squared_error" else unit
     return ErrorLoss(of, label, unit, kind, float(alpha), **calls)
 
 
-def _is_numeric(kind: object) -> TypeGuard[NumericLoss]:
+_POWERS = {"poisson_deviance": 1.0, "gamma_deviance": 2.0}
+
+
+def calls_of(of: Prediction | Probability, calls: CallSettings) -> CallSettings:
+    """Return how the model is called for a function of a prediction: as given, else as for the prediction."""
+    copy = check_flag("copy", calls["copy"]) or of.copy
+    fix = "Use batch_rows=1000, or None"
+    rows = check_int_or_none("batch_rows", calls["call_rows"], 1, fix) or of.call_rows
+    return {"copy": copy, "call_rows": rows}
+
+
+def _is_error(kind: object) -> TypeGuard[ErrorName]:
+    """Return whether a loss is one of the residual."""
+    return isinstance(kind, str) and kind in get_args(ErrorName)
+
+
+def _is_deviance(kind: object) -> TypeGuard[DevianceName]:
+    """Return whether a loss is a deviance."""
+    return isinstance(kind, str) and kind in get_args(DevianceName)
+
+
+def _is_numeric(kind: object) -> TypeGuard[ErrorName | DevianceName]:
     """Return whether a loss is one of numbers."""
-    return isinstance(kind, str) and kind in get_args(NumericLoss)
+    return _is_error(kind) or _is_deviance(kind)
 
 
 def _check_settings(kind: object, alpha: object, response: object) -> None:
@@ -505,15 +580,20 @@ def _shown(kind: object) -> str:
     return f"kind={kind!r}" if isinstance(kind, str) else f"the loss function {title(kind)}"
 
 
-def _loss_name(kind: LossName | LossFunction, alpha: float, of: str) -> str:
+def _loss_name(kind: LossName | LossFunction, setting: float, of: str) -> str:
     """Return the default name of a loss, with the name of the quantity unless that is just "prediction"."""
     name = LOSSES[kind] if isinstance(kind, str) else getattr(kind, "__name__", "loss")
     name = "loss" if name == "<lambda>" else name
-    name = f"{name} (alpha {alpha:g})" if kind == "pinball" else name
+    settings = {"pinball": "alpha", "tweedie_deviance": "power"}
+    if isinstance(kind, str) and kind in settings:
+        name = f"{name} ({settings[kind]} {setting:g})"
     return name if of == "prediction" else f"{name} of {of}"
 
 
-def _squared(unit: str) -> str:
-    """Return the square of a unit, with a compound unit in parentheses."""
+def _raised(unit: str | None, power: float) -> str | None:
+    """Return a unit to a power, with a compound unit in parentheses; None for the power 0."""
+    if not unit or power in (0.0, 1.0):
+        return unit if power else None
     plain = unit.isalpha() or len(unit) == 1
-    return f"{unit}²" if plain else f"({unit})²"
+    raised = "²" if power == 2.0 else f"^{power:g}"
+    return f"{unit}{raised}" if plain else f"({unit}){raised}"

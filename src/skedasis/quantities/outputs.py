@@ -700,7 +700,9 @@ def prediction(
     With `inverse`, all results are effects of the transformed quantity g(prediction), not transformed effects: exp of
     an effect on log prices is a factor, and not the effect on prices. The exp of a predicted log price is about
     the median price, which is lower than the mean price (by the factor exp(-s²/2) for normal errors with variance s²).
-    No correction is made. Labels, as for `loss` and `report`, must be on the scale of g(prediction).
+    No correction is made. Labels, as for `loss` and `report`, must be on the scale of g(prediction); `residual`
+    compares them with the prediction itself where g shows it on another scale ("log", "log1p", "sqrt", "cbrt",
+    `numpy.log2`, `numpy.log10`, `numpy.arcsinh`, `numpy.arctanh`, `scipy.special.logit`, `scipy.special.ndtri`).
 
     Slopes follow from the model's by the chain rule, ``g'(prediction) * slope``, and cost one model row per slope row
     in addition, which the provenance counts in `slope_rows` only; `slope` and `mixed` are those of the model, before
@@ -908,6 +910,10 @@ class MultiOutputQuantity(Quantity):
     parts: Mapping[OutputLabel, Quantity] = field(default_factory=dict[OutputLabel, Quantity])
     name: str = "prediction"
     unit: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labelled", self.one.labelled)
+        object.__setattr__(self, "observed_only", self.one.observed_only)
 
     def raw(self, X: ModelRows) -> RawResponse:
         return self.one.raw(X)

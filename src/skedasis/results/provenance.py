@@ -119,8 +119,6 @@ class Provenance(TypedDict, total=False):
         The type of a column of whole numbers, and the one in which the model got it for points that are fractions.
     slope_check : SlopeCheckRecord
         Slopes in comparison with differences.
-    averaged : str
-        For an M-plot: what was averaged.
     grid : str or list of str
         How the points of a PDP were chosen.
     order, order_chosen : list of str, str
@@ -215,7 +213,6 @@ class Provenance(TypedDict, total=False):
     local_effects: str
     promoted: str
     slope_check: SlopeCheckRecord
-    averaged: str
     grid: str | list[str]
     order: list[str]
     order_chosen: str

@@ -335,3 +335,24 @@ def test_the_numbers_of_a_page_are_written_to_a_file(folder):
     found = json.loads(Path("deep/n.json").read_text("utf-8"))
     assert list(found["models"][0]["features"]) == ["age"]
     assert "deep/n.json" in run(line).stdout
+
+
+def test_what_was_observed(folder):
+    frame = shell_files.houses()
+    said = document("skedasis effect my:clf houses.csv gas --quantity label --target price")
+    (result,) = said["results"]
+    assert result["method"] == "MPlot"
+    assert result["curve"]["value"] == pytest.approx([*frame.groupby("gas")["price"].mean()])
+    said = document(
+        "skedasis effect my:clf houses.csv age --quantity residual --class no --target sold"
+    )
+    assert said["results"][0]["quantity"] == "residual of P(y = no)"
+    said = document(
+        "skedasis effect my:clf houses.csv age --quantity label --class yes --target sold --bins 2"
+    )
+    halves = frame["age"] > frame["age"].quantile(0.5, interpolation="inverted_cdf")
+    shares = (frame["sold"] == "yes").groupby(halves).mean()
+    assert said["results"][0]["curve"]["value"] == pytest.approx([shares[False], shares[True]])
+    done = run("skedasis regions model.skops houses.csv age --quantity residual --target price")
+    assert done.exit_code == 2
+    assert "MPlot" in done.stderr

@@ -210,8 +210,12 @@ def test_m_plots_of_all_features_cost_the_rows_once():
     for method in (sd.MPlot(), sd.MPlot(bins=sd.Optimal(), center="mean")):
         assert explained(None, method)[0] == N
     y = np.arange(N)
-    assert explained(None, sd.MPlot(of="residual"), y=y)[0] == N
-    assert explained(None, sd.MPlot(of="label"), y=y)[0] == 0
+    model = Counted()
+    e = sd.explain(sd.residual(model), data(), y=y, method=sd.MPlot())
+    assert e.provenance["effect_rows"] == N
+    assert model.rows == e.provenance["model_rows"]
+    e = sd.explain(sd.label(), data(), y=y, method=sd.MPlot())
+    assert (e.provenance["model_rows"], e.provenance["model_calls"]) == (0, 0)
 
 
 # ------------------------------------------------------------------------------------- missing values

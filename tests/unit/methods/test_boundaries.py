@@ -27,7 +27,7 @@ from skedasis.methods.permutation_plan import (
     draw_donors,
 )
 from skedasis.methods.plans import BatchStats, RowStore
-from tests.helpers import refused
+from tests.helpers import observed, refused
 
 
 @pytest.mark.parametrize("other", [{"center": "mean"}, {"center": "start"}, {"derivative": True}])
@@ -187,13 +187,9 @@ def test_distances_to_donors_are_one_in_each_part_of_the_cycle(seed):
 def test_a_mean_of_labels_is_named_as_one():
     X = np.arange(20.0)[:, None]
     y = X[:, 0] % 3
-    named = {
-        of: sd.explain(lambda X: X[:, 0], X, 0, method=sd.MPlot(of=of), y=y)
-        for of in ("quantity", "label", "residual")
-    }
-    assert "Effect of 'x0' on prediction:" in repr(named["quantity"])
-    assert "Effect of 'x0' on label:" in repr(named["label"])
-    assert "Effect of 'x0' on label - prediction:" in repr(named["residual"])
+    for name in ("prediction", "label", "residual"):
+        e = sd.explain(observed(name, lambda X: X[:, 0]), X, 0, method=sd.MPlot(), y=y)
+        assert f"Effect of 'x0' on {name}:" in repr(e)
 
 
 def test_edges_are_closed_as_their_user_says():
@@ -265,7 +261,7 @@ OPTIONS = {
     sd.DALE: {**_ACCUMULATED, "empty": "zero"},
     sd.RHALE: {**_ACCUMULATED, "local_effects": "both"},
     sd.UALE: {**_ACCUMULATED, "local_effects": "both"},
-    sd.MPlot: {"of": "error", "center": "start", "ddof": 2},
+    sd.MPlot: {"center": "start", "ddof": 2},
     sd.PDP: _CURVES,
     sd.ICE: _CURVES,
     sd.PFI: {
@@ -542,10 +538,7 @@ def test_errors_of_means_in_bins_are_those_of_the_kind_of_weights(categorical):
     y, w = rng.normal(size=300), np.full(300, 4.0)
 
     def error(**options):
-        method = sd.MPlot(bins=3, of="label")
-        return sd.explain(
-            lambda X: np.zeros(len(X)), X, "x", y=y, method=method, **options
-        ).std_error
+        return sd.explain(sd.label(), X, "x", y=y, method=sd.MPlot(bins=3), **options).std_error
 
     np.testing.assert_allclose(error(sample_weight=w, weight_kind="sampling"), error())
     np.testing.assert_allclose(error(sample_weight=w), error() / 2, rtol=0.01)
@@ -754,8 +747,7 @@ def test_the_spread_within_bins_has_the_degrees_of_freedom_asked_for(ddof, categ
     rng = np.random.default_rng(0)
     k, y = np.arange(60) % 3, rng.normal(size=60)
     X = pd.DataFrame({"x": np.array(list("abc"))[k] if categorical else k * 1.0})
-    method = sd.MPlot(of="label", ddof=ddof)
-    e = sd.explain(lambda X: np.zeros(len(X)), X, "x", y=y, method=method)
+    e = sd.explain(sd.label(), X, "x", y=y, method=sd.MPlot(ddof=ddof))
     expected = [y[k == level].std(ddof=ddof) for level in range(3)]
     np.testing.assert_allclose(e.heterogeneity, expected)
 
