@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import (
@@ -250,8 +251,11 @@ def as_function(inverse: InverseLike) -> InverseFunction:
 
 
 def _undone(name: str, function: str, plain: str, undo: str) -> str:
-    """Return the name of what a function was computed from: a default name without it, else what undoes it."""
-    return name.replace(function, plain) if function in name else f"{undo}({name})"
+    """Return the name of what a function was computed from: a name of it without it, else what undoes it."""
+    if function in name:
+        return name.replace(function, plain)
+    inside = re.fullmatch(rf"{function.partition('(')[0]}\((.*)\)", name)
+    return f"{undo}({name})" if inside is None else inside[1]
 
 
 def _undoing(undo: str, values: Floats, what: str) -> Floats:

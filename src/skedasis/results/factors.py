@@ -499,8 +499,6 @@ _LOGARITHM = re.compile(r"log\((.*)\)")
 
 def _named(effect: Effect) -> str:
     """Return the name of what was explained on the log scale."""
-    if effect.observed is not None:
-        return effect.observed.quantity
     found = _LOGARITHM.fullmatch(effect.about.quantity)
     return effect.about.quantity if found is None else found[1]
 

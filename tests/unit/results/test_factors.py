@@ -369,6 +369,45 @@ def test_observed_factors_are_ratios_of_mean_labels():
     assert "observed, train" in str(found)
 
 
+@pytest.mark.parametrize("method", ["ale", "pdp"])
+def test_observed_factors_of_explain_are_those_of_the_rows(method):
+    """Of levels, few values and cells, weighted, for each value of a split."""
+    y = RNG.poisson(10 * rate(X) * EXPOSURE) / EXPOSURE
+    split = np.where(np.arange(N) % 3 == 0, "test", "train")
+    options = {"sample_weight": EXPOSURE, "weight_kind": "sampling", "y": y, "split": split}
+    es = sd.explain(RATE, X, method=method, observed=True, **options)
+    table = es.factors({"region": "town"})
+    for name in ("region", "children"):
+        base = table[name].base
+        for s, part in enumerate(("test", "train")):
+            means = {}
+            for value in values_of(table[name]):
+                mine = (X[name] == value).to_numpy() & (split == part)
+                means[value] = np.average(y[mine], weights=EXPOSURE[mine])
+            first = means[base.text if name == "region" else base.value]
+            for f, value in zip(table[name], values_of(table[name]), strict=True):
+                assert f.observed[s] == pytest.approx(means[value] / first, rel=1e-12)
+    age = table["age"]
+    assert all(f.low < f.value < f.high for f in age)
+    assert sum(f.exposure for f in age) == pytest.approx(EXPOSURE.sum())
+    first = age.base
+    for f in age:
+        inside = (X["age"] >= f.low) & ((X["age"] < f.high) | (X["age"] == X["age"].max()))
+        own = (X["age"] >= first.low) & ((X["age"] < first.high) | (X["age"] == X["age"].max()))
+        mine, base = (
+            (m & (split == "train")).to_numpy() & (X["age"] <= g.high).to_numpy()
+            for m, g in ((inside, f), (own, first))
+        )
+        want = np.average(y[mine], weights=EXPOSURE[mine]) / np.average(
+            y[base], weights=EXPOSURE[base]
+        )
+        assert f.observed[1] == pytest.approx(
+            want, rel=0.02
+        )  # rows at an end may be in either cell
+    assert table["since"].base.low < table["since"].base.value < table["since"].base.high
+    table.plot()
+
+
 def test_labels_in_another_unit_leave_observed_factors():
     y = RNG.poisson(10 * rate(X)).astype(float)
     e = sd.explain(RATE, X, "children", method="ale")
