@@ -19,6 +19,7 @@ from benchmarks.intervals import intervals
 from benchmarks.lines import Alone, Line, Space, Speed
 from benchmarks.memory import LEVELS, peak
 from benchmarks.networks import networks
+from benchmarks.observed import observed
 from benchmarks.ours import grid_spread, objective
 from benchmarks.pairs import pairs
 from benchmarks.problem import Floats, Settings
@@ -267,7 +268,7 @@ GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
     "scores": scores, "interactions": interactions, "figures": figures, "streams": streams,
-    "growth": growth, "wide": wide,
+    "growth": growth, "wide": wide, "observed": observed,
 }  # fmt: skip
 
 

@@ -6,9 +6,9 @@ They are computed in the pass that computes the effects, and travel with the mom
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from skedasis._types import Floats, Ints, Level, OutputLabel, ResultKey, Values
 from skedasis.binning import Edges
 from skedasis.data.categories import LevelColumn, ordered_levels
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Dataset
+from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.factorize import Factorized, coded_array, equality_key
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.given_regions import rows_of
@@ -110,12 +110,12 @@ class ObservedCells:
         splits = np.arange(0, len(axis.count), len(axis.count) // (len(self) + self.missing))
         return low, high, np.clip(axis.pool(splits).mean[: len(self)], low, high)
 
-    def locate(self, evaluator: BatchEvaluator) -> tuple[Ints, Floats | None]:
+    def locate(self, batch: Batch) -> tuple[Ints, Floats | None]:
         """Return the cell of each row, -1 outside all of them, and the values whose means are wanted."""
         if self.column is not None or self.cells is None:
-            cell = evaluator.codes(cast("LevelColumn", self.column))
+            cell = batch.codes(cast("LevelColumn", self.column))
             return (np.where(cell < 0, len(self), cell) if self.missing else cell), None
-        x = evaluator.column(self.position)
+        x = batch.column(self.position)
         # A constant feature has one edge only.
         cell = self.cells.locate(x) if len(self.cells) else np.zeros(len(x), dtype=np.int64)
         if self.missing:
@@ -167,13 +167,13 @@ class RowSplit:
         numbers: dict[Hashable, int] = {equality_key(v): k for k, v in enumerate(coded.values)}
         return cls(name, tuple(labels), numbers=numbers)
 
-    def of_rows(self, evaluator: BatchEvaluator) -> NDArray[np.integer] | None:
+    def of_rows(self, batch: Batch) -> NDArray[np.integer] | None:
         """Return the number of the value of each row of a batch; None if there is one only."""
         if self.part is not None:
-            return self.part[evaluator.places]
+            return self.part[batch.places]
         if self.numbers is None:
             return None
-        codes, values = _coded(evaluator.batch.split())
+        codes, values = _coded(batch.split())
         known = [self.numbers[equality_key(v)] for v in values]
         return np.array([*known, len(self.values) - 1])[codes]
 
@@ -283,6 +283,16 @@ class ObservedWork:
 
     cells: Mapping[ResultKey, ObservedCells]
     split: RowSplit
+    predictions: Mapping[OutputLabel, Floats] | None = None
+    """Those of all rows in memory, (n,), which the pass fills in for the means of regions; None if it does not."""
+
+    def with_predictions(self, dataset: Dataset, outputs: Collection[OutputLabel]) -> ObservedWork:
+        """Return the work with room for the predictions at all rows, if these are in memory."""
+
+        def room() -> Mapping[OutputLabel, Floats]:
+            return {label: np.empty(len(dataset)) for label in outputs}
+
+        return replace(self, predictions=dataset.before_passes(room))
 
     def add(
         self,
@@ -292,24 +302,54 @@ class ObservedWork:
         """Add the moments of a batch to those of its features. Costs n model rows, unless they are known."""
         if not gathered:
             return
-        first = next(iter(evaluators.values()))
-        part, weights = self.split.of_rows(first), first.weights
-        rows = {label: _numbers_of(evaluator) for label, evaluator in evaluators.items()}
-        splits = len(self.split.values)
+        batch, numbers = next(iter(evaluators.values())).batch, dict[OutputLabel, _Numbers]()
+        for label, evaluator in evaluators.items():
+            prediction = evaluator.quantity.to_label_scale(evaluator.values())
+            if self.predictions is not None:
+                self.predictions[label][batch.places] = prediction
+            numbers[label] = _numbers_of(evaluator.quantity, batch, prediction)
         for name in dict.fromkeys(name for _, name in gathered):
-            cells = self.cells[name]
-            size = (len(cells) + cells.missing) * splits
-            cell, x = cells.locate(first)
-            some = np.flatnonzero(cell >= 0) if cell.min(initial=0) < 0 else None
-            index = cell if part is None else cell * splits + part
-            if some is not None:
-                index = index.take(some)
-                x = None if x is None else x.take(some)
-            w = weights if some is None or weights is None else weights.take(some)
-            for label, numbers in rows.items():
-                if (label, name) in gathered:
-                    own = numbers if some is None else [a.take(some) for a in numbers]
-                    gathered[label, name].moments.update(_moments(own, x, index, size, w))
+            own = {label: each for label, each in numbers.items() if (label, name) in gathered}
+            for label, found in self._moments(name, batch, own).items():
+                gathered[label, name].moments.update(found)
+
+    def _moments(
+        self, name: ResultKey, batch: Batch, numbers: Mapping[OutputLabel, _Numbers]
+    ) -> dict[OutputLabel, dict[str, Moments]]:
+        """Return the moments of some rows in the cells of a feature and the values of the split, by output."""
+        cells, splits = self.cells[name], len(self.split.values)
+        size = (len(cells) + cells.missing) * splits
+        cell, x = cells.locate(batch)
+        part, weights = self.split.of_rows(batch), batch.weights
+        index = cell if part is None else cell * splits + part
+        if cell.min(initial=0) >= 0:
+            return {k: _in_cells(own, x, index, size, weights) for k, own in numbers.items()}
+        some = np.flatnonzero(cell >= 0)
+        index, x, weights = (
+            index.take(some),
+            None if x is None else x.take(some),
+            None if weights is None else weights.take(some),
+        )
+        return {
+            k: _in_cells([a.take(some) for a in own], x, index, size, weights)
+            for k, own in numbers.items()
+        }
+
+    def of_rows(
+        self,
+        key: TaskKey,
+        batch: Batch,
+        quantity: Quantity,
+        effect: Effect,
+        kind: WeightKind,
+    ) -> Observed | None:
+        """Return the means of a feature at some of the rows; None without their predictions."""
+        label, name = key
+        if self.predictions is None:
+            return None
+        prediction = self.predictions[label][batch.places]
+        numbers = {label: _numbers_of(quantity, batch, prediction)}
+        return self.means(name, self._moments(name, batch, numbers)[label], quantity, effect, kind)
 
     def means(
         self,
@@ -332,11 +372,10 @@ class ObservedWork:
         def of_cells(
             place: Ints, low: Floats, high: Floats, points: Floats, missing: Observed | None
         ) -> Observed:
-            label, *others = (
+            label, prediction, residual = (
                 moments[name].reshape(-1, splits).take(place)
                 for name in (_LABEL, _PREDICTION, _RESIDUAL)
             )
-            means = {"label": label} | dict(zip(("prediction", "residual"), others, strict=True))
             return Observed(
                 points=points,
                 low=low,
@@ -346,9 +385,14 @@ class ObservedWork:
                 unit=scale.unit,
                 count=label.count.T.astype(np.int64),
                 weight=label.weight.T,
-                **{n: np.where(m.weight > 0, m.mean, np.nan).T for n, m in means.items()},
-                **{f"{n}_error": m.mean_error(1, kind).T for n, m in means.items()},
+                label=_means(label),
+                label_error=label.mean_error(1, kind).T,
+                prediction=_means(prediction),
+                prediction_error=prediction.mean_error(1, kind).T,
+                residual=_means(residual),
+                residual_error=residual.mean_error(1, kind).T,
                 df=np.maximum(label.effective_size(kind) - 1, 0.0).T,
+                of_effect=scale is quantity and not effect.spec.derivative,
                 split_name=self.split.name,
                 missing=missing,
             )
@@ -359,16 +403,21 @@ class ObservedWork:
         return of_cells(some, low[some], high[some], points[some], missing)
 
 
-def _numbers_of(evaluator: BatchEvaluator) -> tuple[Floats, Floats, Floats]:
-    """Return label, prediction and residual of each row, (n,) each, on the scale of the labels."""
-    quantity = evaluator.quantity
-    y = quantity.observed_labels(evaluator.batch.given_labels())
-    prediction = quantity.to_label_scale(evaluator.values())
+_Numbers: TypeAlias = Sequence[Floats]
+"""Label, prediction and residual of each row, (n,) each, on the scale of the labels."""
+
+
+def _numbers_of(quantity: Quantity, batch: Batch, prediction: Floats) -> _Numbers:
+    y = quantity.observed_labels(batch.given_labels())
     return y, prediction, y - prediction
 
 
-def _moments(
-    numbers: Sequence[Floats], x: Floats | None, index: Ints, size: int, weights: Floats | None
+def _means(moments: Moments) -> Floats:
+    return np.where(moments.weight > 0, moments.mean, np.nan).T
+
+
+def _in_cells(
+    numbers: _Numbers, x: Floats | None, index: Ints, size: int, weights: Floats | None
 ) -> dict[str, Moments]:
     """Return the moments of label, prediction and residual, and of the feature if it is given."""
     y, prediction, residual = numbers

@@ -128,6 +128,13 @@ class Job:
         """Model rows that an output costs at one row: one of each model that is called."""
         return next(iter(self.outputs.values())).rows_per_row
 
+    def with_predictions(self) -> Job:
+        """Return the job whose pass keeps the predictions, from which the observed means of regions follow."""
+        if self.observed is None:
+            return self
+        own = self.observed.with_predictions(self.dataset, self.outputs)
+        return replace(self, observed=own)
+
     @property
     def single(self) -> bool:
         """Whether the quantity has one output."""

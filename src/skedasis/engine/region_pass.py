@@ -94,7 +94,7 @@ def _regions_of(
     if finder is None and by is not None:
         by = by_of_chunks(job.dataset, job.selection.features, by)
     announce([job], regions=True)
-    done = compute(job)
+    done = compute(job.with_predictions())
     here = at_kept_rows(done)
     finder = RuleFinder.of(here.job, search, by) if finder is None else finder
     builder = _RegionBuilder(done, here, finder, base)
@@ -156,7 +156,7 @@ class RegionPass:
 def region_pass(job: Job, by: GivenRegions | None = None, *, search: bool = True) -> RegionPass:
     """Do the work of a job, and find the regions of its features or take those of the caller."""
     finder = RuleFinder.of(job, RegionOptions(), by)
-    done = compute(job)
+    done = compute(job.with_predictions())
     builder = _RegionBuilder(done, done, finder, None)
     if not search and by is None:
         record = as_provenance(builder.record())
@@ -349,6 +349,10 @@ class _RegionBuilder:
             own = replace(own, quantity_mean=mean)
             exact, kind = job.sample is None, job.options.weight_kind
             effect = kept.effect(rows, job.dataset, own, exact=exact, kind=kind)
+            if job.observed is not None:
+                key, part = (label, task.key), job.dataset.whole.take(rows)
+                means = job.observed.of_rows(key, part, job.outputs[label], effect, kind)
+                effect = replace(effect, observed=means)
             if scores:
                 score, spread = scores[leaf.region].score, scores[leaf.region].spread
                 spread = effect.spread if spread is None else spread_of(effect, spread, task)

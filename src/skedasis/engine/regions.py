@@ -104,8 +104,8 @@ def regions(
     y, sample_weight, schema, groups, random_state, sample, memory, keep_rows, n_jobs, progress, weight_kind
         As in `skedasis.explain`.
     row_id, tree, heterogeneity_rows, max_model_rows, curves, observed, split, client, refits, cv, correction
-        As in `skedasis.explain`. The effect of all rows has the `curves` and observed means, those of regions have
-        none. Regions have no standard errors over models, so that `correction` has no effect.
+        As in `skedasis.explain`. The effect of all rows has the `curves`, those of regions have none. Regions have no
+        standard errors over models, so that `correction` has no effect.
 
     Returns
     -------

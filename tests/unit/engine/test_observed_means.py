@@ -281,6 +281,11 @@ def test_functions_of_predictions_are_compared_on_the_scale_of_the_labels():
                 vars(observed(e))[of], vars(observed(plain_))[of], rtol=1e-12, atol=1e-14
             )
     assert observed(plain_).quantity == observed(logs).quantity == "prediction"
+    assert observed(plain_).of_effect
+    assert not observed(logs).of_effect
+    assert not observed(linked).of_effect
+    slopes = sd.explain(rate, X, "many", y=y, method=sd.PDP(derivative=True), observed=True)
+    assert not observed(slopes).of_effect  # slopes are in another unit
 
 
 def test_models_to_compare_have_means_of_their_own():
@@ -299,6 +304,44 @@ def test_the_effect_of_all_rows_has_them_beside_regions():
         sd.regions(model, X, "many", y=LABELS, observed=True, split=PART, method="pdp"),
     ):
         assert observed(r.whole).count.sum() == N
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale", "pdp"])
+@pytest.mark.parametrize("name", ["many", "gaps", "<b>"])
+def test_each_region_has_those_of_its_rows(method, name):
+    """The same cells as the whole; those without rows of the region are left out."""
+    options = {"y": LABELS, "observed": True, "method": method, "sample_weight": WEIGHT}
+    if name == "<b>" and method == "rhale":
+        options["method"] = "ale"
+    r = sd.explain(model, X, name, by="flag", split=PART, **options)
+    whole = observed(r.whole)
+    assert sum(observed(e).count.sum() for e in r) == whole.count.sum()
+    for e, flag in zip(r, (False, True), strict=True):
+        seen = observed(e)
+        inside = (X["flag"] == flag).to_numpy() & (WEIGHT > 0)
+        for s, part in enumerate(("test", "train")):
+            here = [c & inside & (part == PART) for c in masks(e, X[name])]
+            for k, rows_ in enumerate(here):
+                mean, error = plain(LABELS[rows_], WEIGHT[rows_], "frequency")
+                np.testing.assert_allclose(seen.label[s, k], mean, rtol=1e-12)
+                np.testing.assert_allclose(seen.label_error[s, k], error, rtol=1e-8)
+                mean, _ = plain(model(X)[rows_], WEIGHT[rows_], "frequency")
+                np.testing.assert_allclose(seen.prediction[s, k], mean, rtol=1e-12)
+        if name == "gaps":
+            assert seen.missing is not None
+            assert seen.missing.count.sum() == (X["gaps"].isna() & inside).sum()
+
+
+def test_each_output_has_means_in_each_region():
+    clf = LogisticRegression(max_iter=500).fit(X[["many", "few"]], X["few"])
+    q = sd.probability(clf, class_="all")
+    found = sd.explain(
+        q, X[["many", "few"]], "many", y=X["few"], by=X["few"], observed=True, method="ale"
+    )
+    for label, r in found.items():
+        for k, e in enumerate(r):
+            wanted = 1.0 if int(label) == k else 0.0
+            assert (observed(e).label == wanted).all()
 
 
 def test_round_after_round_keeps_them():

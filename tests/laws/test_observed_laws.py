@@ -1,0 +1,90 @@
+"""Laws of observed means: weights are repetitions, rows have no order, splits partition, labels have scales."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.results.observed import OBSERVED_MEANS, Observed
+from tests.helpers import frame, of_frame
+
+X = frame(200, seed=4)
+Y = np.asarray(of_frame(X)) + np.random.default_rng(0).normal(size=200)
+PART = np.arange(200) % 3
+W = np.random.default_rng(3).uniform(0.5, 2, 200)
+METHODS = {"ale": "ale", "pdp": "pdp", "mplot": sd.MPlot()}
+every = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+
+
+def explained(rows: Any = slice(None), y: Any = Y, **options: Any) -> dict[str, Observed]:
+    """Return the observed means of all features at some rows."""
+    found = sd.explain(
+        of_frame,
+        X.iloc[rows],
+        y=np.asarray(y)[rows],
+        split=PART[rows],
+        observed=True,
+        heterogeneity_rows=0,
+        **options,
+    )
+    return {name: e.observed for name, e in found.items() if e.observed is not None}
+
+
+def alike(
+    one: dict[str, Observed], other: dict[str, Observed], *, but: tuple[str, ...] = ()
+) -> None:
+    assert list(one) == list(other) != []
+    for name, seen in one.items():
+        for field in ("weight", "points", "low", "high", "df", *OBSERVED_MEANS):
+            if field not in but:
+                _near(vars(seen)[field], vars(other[name])[field])
+        for of in OBSERVED_MEANS:
+            _near(vars(seen)[f"{of}_error"], vars(other[name])[f"{of}_error"])
+        assert seen.split_values == other[name].split_values
+
+
+def _near(a: np.ndarray, b: np.ndarray) -> None:
+    scale = np.abs(np.nan_to_num(b)).max(initial=0.0)
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * max(scale, 1e-3))
+
+
+@every
+def test_whole_weights_are_repeated_rows(method):
+    w = np.random.default_rng(1).integers(0, 4, 200)
+    weighted = explained(method=method, sample_weight=w)
+    alike(weighted, explained(np.repeat(np.arange(200), w), method=method))
+
+
+@every
+def test_the_order_of_rows_does_not_matter(method):
+    order = np.random.default_rng(2).permutation(200)
+    alike(explained(order, method=method), explained(method=method))
+
+
+@every
+def test_labels_have_a_scale_and_an_origin(method):
+    one, other = explained(method=method), explained(y=3 * Y + 5, method=method)
+    for name, seen in one.items():
+        _near(other[name].label, 3 * seen.label + 5)
+        _near(other[name].label_error, 3 * seen.label_error)
+        _near(other[name].prediction, seen.prediction)
+        _near(other[name].residual, other[name].label - other[name].prediction)
+
+
+@every
+def test_the_values_of_a_split_partition_the_rows(method):
+    """Their means, weighted by their rows, are those without a split."""
+    found = sd.explain(
+        of_frame, X, y=Y, observed=True, heterogeneity_rows=0, method=method, sample_weight=W
+    )
+    for name, seen in explained(method=method, sample_weight=W).items():
+        whole = found[name].observed
+        assert whole is not None
+        _near(seen.weight.sum(axis=0), whole.weight[0])
+        assert seen.count.sum(axis=0).tolist() == whole.count[0].tolist()
+        for of in OBSERVED_MEANS:
+            means = np.nan_to_num(vars(seen)[of])
+            _near((means * seen.weight).sum(axis=0) / whole.weight[0], vars(whole)[of][0])
