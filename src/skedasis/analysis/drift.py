@@ -298,6 +298,22 @@ class _OfNewTable:
     row_id: ArrayLike | None
 
 
+@dataclass(frozen=True)
+class _Tested(Estimate):
+    """A number with two errors: by the variances of both tables (Welch), and by their common one.
+
+    The larger p-value of both tests counts. Of a small table with a long tail, the first error is small where the mean
+    is, so that it finds too much; if only the variances differ, the second one does.
+    """
+
+    common: Estimate | None = None
+
+    @property
+    def p_value(self) -> float:
+        own = super().p_value
+        return own if self.common is None else max(own, self.common.p_value)
+
+
 @dataclass(frozen=True, eq=False)
 class _Tables:
     """The rows of both tables in one data set, those of the old table first; or those of the only table."""
@@ -356,7 +372,7 @@ class _Tables:
 
     def estimate(
         self, value: float, influence: Floats, some: Bools | None = None, more: float = 0.0
-    ) -> Estimate:
+    ) -> _Tested:
         """Return a number with the error of the sum over the tables of the means of an influence.
 
         `more` is a further squared error, of independent rows.
@@ -367,14 +383,23 @@ class _Tables:
             own = slice(None) if some is None else some[table]
             w = None if self.dataset.weights is None else self.weights[table][own]
             errors.append(influence_error(influence[table][own] / unit, w, kind))
-        squares = [(unit * error) ** 2 for error, _ in errors]
-        total = sum(squares)
+        squares, sizes = (
+            np.array([(unit * error) ** 2 for error, _ in errors]),
+            [n for _, n in errors],
+        )
+        total = float(squares.sum())
         if not total > 0:
-            return Estimate(
+            return _Tested(
                 value, math.sqrt(total + more), math.nan if math.isnan(total) else math.inf
             )
-        spread = sum((s / total) ** 2 / df for s, (_, df) in zip(squares, errors, strict=True))
-        return Estimate(value, math.sqrt(total + more), 1.0 / spread)
+        df = np.array(sizes)
+        spread = float(((squares / total) ** 2 / df).sum())
+        # If both tables have the same variance, that of all rows: squares times rows are variances.
+        pooled = float((squares * (df + 1) * df).sum() / df.sum() * (1 / (df + 1)).sum())
+        error = math.sqrt(total + more)
+        return _Tested(
+            value, error, 1.0 / spread, Estimate(value, math.sqrt(pooled + more), float(df.sum()))
+        )
 
 
 def _rows(
@@ -769,7 +794,24 @@ class _DriftParts:
         first = found.nodes[0].split
         if first is None:
             return None, 1.0
-        return found, min(1.0, first.p_value * ALPHA / first.level)
+        p = min(1.0, first.p_value * ALPHA / first.level)
+        return found, p if part == MODEL else max(p, self._p_of_groups(values, found))
+
+    def _p_of_groups(self, values: Floats, groups: RowGroups) -> float:
+        """Return the p-value of the groups that moved rows have: like that of a feature with their means as its effect.
+
+        The means are of the rows that chose the groups, the test is of the others.
+        """
+        rows = self.rows
+        means = np.array([groups.chosen_mean(values, k) for k in range(len(groups))])
+        influence = (
+            rows.sign
+            * self.mean
+            * (means - means @ [groups.share(k) for k in range(len(groups))])[groups.group]
+        )
+        some = ~groups.half
+        value = sum(rows.mean(influence, t, some) for t in rows.slices)
+        return rows.estimate(value, influence, some).p_value / 2.0 if value > 0 else 1.0
 
     def group_lines(
         self,

@@ -1,11 +1,11 @@
 """Command-line interface: the shell commands, from `skedasis effect` to `skedasis info`.
 
 `app` defines the application and the commands `demo`, `datasets` and `info`; `explain` has `effect`, `importance` and
-`report`; `regions`, `interactions` and `what_if` have the command of their name. The options of a command are the
-fields of a dataclass, which `options` turns into a typer command; `choices` interprets their texts. A `session` opens
-what they name, by the functions of `inputs` for models, data and columns. `output` writes tables, JSON and figures;
-`runtime` handles exit codes, streams and errors; `completion` completes arguments in the shell. All commands start
-after a plain install: optional libraries are imported when they are needed.
+`report`; `regions`, `interactions`, `what_if` and `drift` have the command of their name. The options of a command are
+the fields of a dataclass, which `options` turns into a typer command; `choices` interprets their texts. A `session`
+opens what they name, by the functions of `inputs` for models, data and columns. `output` writes tables, JSON and
+figures; `runtime` handles exit codes, streams and errors; `completion` completes arguments in the shell. All commands
+start after a plain install: optional libraries are imported when they are needed.
 """
 
 from __future__ import annotations

@@ -20,7 +20,16 @@ from rich.table import Table as Lines
 import skedasis as sd
 from skedasis import __version__
 from skedasis._types import Values
-from skedasis.cli import choices, completion, explain, interactions, regions, runtime, what_if
+from skedasis.cli import (
+    choices,
+    completion,
+    drift,
+    explain,
+    interactions,
+    regions,
+    runtime,
+    what_if,
+)
 from skedasis.cli.options import OutputOptions, add, argument, column, option
 from skedasis.cli.output import Document, Screen, Terminal, check_out, write_csv
 from skedasis.errors import DataError
@@ -349,6 +358,7 @@ for _name, _do, _examples in (
     ("regions", regions.regions, regions.REGIONS_EXAMPLES),
     ("interactions", interactions.interactions, interactions.INTERACTIONS_EXAMPLES),
     ("what-if", what_if.what_if, what_if.EXAMPLES),
+    ("drift", drift.drift, drift.EXAMPLES),
     ("datasets", datasets, DATASETS_EXAMPLES),
     ("info", info, INFO_EXAMPLES),
 ):

@@ -75,6 +75,11 @@ def features(ctx: typer.Context, incomplete: str) -> list[str]:
     return columns(ctx, incomplete) if model else []
 
 
+def files() -> list[str]:
+    """Complete nothing, so that the shell completes names of files."""
+    return []
+
+
 def moves(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete columns of moves, after the model and the data file, with the sign of equality."""
     return [] if "=" in incomplete else [f"{name}=" for name in features(ctx, incomplete)]
