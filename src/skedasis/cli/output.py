@@ -28,6 +28,7 @@ from skedasis.errors import DataError
 if TYPE_CHECKING:
     from skedasis.results.change import Change
     from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.drift import Drift
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
     from skedasis.results.interactions import Interactions
@@ -138,9 +139,7 @@ def jsonable(value: object) -> JsonValue:
 
 
 # ----------------------------------------------------------------- results to terminal and files
-Result: TypeAlias = (
-    "Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change"
-)
+Result: TypeAlias = "Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change | Drift"
 
 
 NUMBERS = (".csv", ".json", ".npz")
