@@ -260,7 +260,7 @@ def drift(
         rows = _rows(X_old, X_new, options, given)
     of_rows = replace(options, y=None, sample_weight=None, row_id=None, sample=None)
     jobs = [prepare_rows(q, q.prepare(rows.dataset), None, ALE(), of_rows) for q in quantities]
-    labels = _common_outputs(jobs)
+    labels = _common_outputs([job.outputs for job in jobs])
     announce(jobs)
     values = [values_at_rows(job) for job in jobs]
     jobs = [replace(job, own=own) for job, own in zip(jobs, values, strict=True)]
@@ -284,6 +284,48 @@ def drift(
         label: parts.result(jobs[-1].outputs[label], record) for label, parts in found.items()
     }
     return results[None] if set(results) == {None} else MultiOutput(results)
+
+
+@dataclass(frozen=True, eq=False)
+class AtRows:
+    """What is known of a model at the rows of a data set: its outputs, their values (n,), and their ALE."""
+
+    dataset: Dataset
+    outputs: Mapping[OutputLabel, Quantity]
+    values: Mapping[OutputLabel, Floats]
+    effects: Mapping[OutputLabel, Effects]
+    eps: float
+
+
+def drift_of_effects(models: Sequence[AtRows], seed: int) -> dict[OutputLabel, Drift]:
+    """Return the drift from the first to the last model at the same rows, by output, without a model row.
+
+    Raises
+    ------
+    DataError
+        If the outputs or their units differ, or the effects do not keep all rows.
+    """
+    old, new = models[0], models[-1]
+    rows = _Tables(old.dataset, len(old.dataset), one=True)
+    labels = _common_outputs([old.outputs, new.outputs])
+    found: dict[OutputLabel, Drift] = {}
+    for label in labels:
+        values = [one.values[label] for one in models]
+        parts = _DriftParts.of(rows, values, max(one.eps for one in models), seed)
+        for name, effect in old.effects[label].items():
+            of_models = [effect, new.effects[label][name]]
+            if any(e.rows is not None and not e.rows.exact for e in of_models):
+                fix = "Use a larger keep_rows="
+                raise DataError("What changed", "a sample of the rows", "all rows", fix)
+            x = coordinates_at_rows(effect, old.dataset)
+            curves, places = (
+                [_Curve.of(e, x) for e in of_models],
+                Places.of(x, effect.axis.coordinates),
+            )
+            parts.add(curves, places, effect.about.feature, np.zeros(len(x), dtype=np.int64))
+        record: dict[str, JsonValue] = {"method": "drift", "rows": len(rows), "random_state": seed}
+        found[label] = parts.result(new.outputs[label], record)
+    return found
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -444,16 +486,16 @@ def _rows(
     return _Tables(dataset, len(old), one=False)
 
 
-def _common_outputs(jobs: Sequence[Job]) -> list[OutputLabel]:
+def _common_outputs(models: Sequence[Mapping[OutputLabel, Quantity]]) -> list[OutputLabel]:
     """Return the outputs of the models; raise if they are not the same, or in different units."""
-    labels = [list(job.outputs) for job in jobs]
+    labels = [list(outputs) for outputs in models]
     if set(labels[0]) != set(labels[-1]):
         got, expected = (
             "one output" if found == [None] else f"the outputs {found}" for found in labels[::-1]
         )
         fix = "Compare one output of each: sd.probability(model, class_=...)"
         raise DataError("drift(new)", got, f"{expected}, as the old model", fix)
-    units = [{label: q.unit for label, q in job.outputs.items()} for job in jobs]
+    units = [{label: q.unit for label, q in outputs.items()} for outputs in models]
     for label in labels[0]:
         if units[0][label] != units[-1][label]:
             got, expected = (f"the unit {u[label]!r}" for u in units[::-1])

@@ -139,7 +139,9 @@ def jsonable(value: object) -> JsonValue:
 
 
 # ----------------------------------------------------------------- results to terminal and files
-Result: TypeAlias = "Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change | Drift"
+ChangeLike: TypeAlias = "Change | Drift"
+
+Result: TypeAlias = "Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | ChangeLike"
 
 
 NUMBERS = (".csv", ".json", ".npz")

@@ -18,6 +18,7 @@ from skedasis._calls import result_error
 from skedasis._escaping import Printed
 from skedasis._progress import one_call
 from skedasis._types import Floats, Json, TableLike
+from skedasis.analysis.drift import AtRows
 from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
@@ -59,6 +60,7 @@ from skedasis.report.budget import (
     sampled,
     timed,
 )
+from skedasis.report.changed import NOTHING, OldRows, PageChanges, rows_left, what_changed
 from skedasis.report.code import CURVES, Call, at_scale, called_points, figure_codes, pdp_method
 from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
@@ -159,6 +161,7 @@ class ReportContent:
     remarks: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     target: str = ""
+    changed: PageChanges = NOTHING
 
     def drawn_at(self, scale: CurveScale) -> ReportContent:
         """Return the content with curves at the height of predictions, where it is known, or around zero."""
@@ -252,6 +255,8 @@ def build_sections(
     predictions = runner.predict()
     main = runner.in_regions(options.names(), options.by, search=options.regions)
     found, curves = _passes(runner, options, main)
+    rows, eps = runner.dataset(), main.done.job.checked.eps
+    runner.known = AtRows(rows, predictions.quantities, predictions.values, found["ale"], eps)
     trees_evaluated = _trees_evaluated(runner)
     interactions = strongest_pairs(
         runner,
@@ -490,6 +495,7 @@ def gather(
     by: GivenRegions | None = None,
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
+    old: OldRows | None = None,
     **keywords: Unpack[ReportKeywords],
 ) -> ReportContent:
     """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report."""
@@ -538,7 +544,7 @@ def gather(
     with one_call():
         budget = _budget(runners, shown, max_seconds, max_model_rows, started)
     shown = replace(shown, cuts=budget.cuts)
-    sections: list[ModelSection] = []
+    sections, used = list[ModelSection](), list[ModelRunner]()
     with one_call() as work:
         work.is_cost_checked = budget.is_timed  # by the page, for all passes
         work.expected = max(work.expected, work.rows + budget.rows if budget.seconds > LONG else 0)
@@ -546,6 +552,7 @@ def gather(
             work.after_check = budget.warn_once_timed
         for (name, whole), demand in zip(runners.items(), budget.demands, strict=True):
             runner = _within(whole, budget, shown)
+            used.append(runner)
             # The caller's rows: code does not name a sample that was drawn here.
             of_caller = replace(runner.options, sample_weight=options.sample_weight)
             call = _user_call(models, name, of_caller, runner.quantity)
@@ -555,7 +562,9 @@ def gather(
             )
             # Models on the same axes have the same figures.
             shown = replace(shown, pdp=tuple(sections[0].pdp))
+    sections, changed = _with_changes(sections, used, old, (max_model_rows, max_seconds), started)
     return ReportContent(
+        changed=changed,
         sections=tuple(sections),
         rows=min(budget.cuts.rows or len(dataset), len(dataset)),
         columns=len(dataset.features),
@@ -564,6 +573,26 @@ def gather(
         remarks=(*_on_the_sample(dataset, drawn.note), *remarks, *budget.left_out),
         target=target,
     )
+
+
+def _with_changes(
+    sections: list[ModelSection],
+    runners: Sequence[ModelRunner],
+    old: OldRows | None,
+    limits: tuple[int | None, float | None],
+    started: float,
+) -> tuple[list[ModelSection], PageChanges]:
+    """Return what changed, and the sections with its cost, which the first one of the last model has."""
+    passes = [{**p.provenance} for section in sections for p in section.passes]
+    rows, seconds = limits
+    left = None if seconds is None else seconds - (time.perf_counter() - started)
+    changed = what_changed(runners, old, rows_left(passes, rows, left))
+    made = next((d.provenance for d in changed.drifts.values()), {})
+    if not made.get("model_calls"):
+        return sections, changed
+    k = next(k for k, s in enumerate(sections) if s.of == sections[-1].of)
+    with_cost = (*sections[k].passes, ReportPass({"settings": {}, **made}))
+    return [*sections[:k], replace(sections[k], passes=with_cost), *sections[k + 1 :]], changed
 
 
 def _on_the_sample(dataset: Dataset, note: str) -> Iterator[str]:

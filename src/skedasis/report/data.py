@@ -202,6 +202,13 @@ class _Content:
                 self.content,
                 *("rows", "columns", "features", "left_out", "remarks", "data as description"),
             ),
+            "changed": {
+                "why_not": self.content.changed.why_not,
+                "drifts": [
+                    {"output": "" if label is None else str(label), **drift.to_dict()}
+                    for label, drift in self.content.changed.drifts.items()
+                ],
+            },
             "models": [self.section(one) for one in self.content.sections],
         }
 

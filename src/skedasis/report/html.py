@@ -16,6 +16,7 @@ from skedasis import __version__
 from skedasis._numbers import counted, number, number_or_zero, percent, unbroken
 from skedasis.plots.elements import plain
 from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.drift import drift_figure
 from skedasis.plots.figures.overview import regions_point
 from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.html import csp
@@ -50,7 +51,7 @@ from skedasis.report.format import (
 )
 from skedasis.report.format import ends as ends_of
 from skedasis.report.interactions import PairStrength
-from skedasis.report.tables import cohort_tables, row_sentence, rows_table
+from skedasis.report.tables import cohort_tables, drift_tables, row_sentence, rows_table
 from skedasis.report.uncertainty import UncertaintySection
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
@@ -209,6 +210,37 @@ def _uncertainty(
         },
         "code": program(section.code, keys),
     }
+
+
+# ---------------------------------------------------------------------------------------- changes
+def changed_context(content: ReportContent, views: Views) -> list[Context]:
+    """Return what changed between models and rows, one part per output; none if nothing is compared."""
+    changed, found = content.changed, list[Context]()
+    if changed.why_not:
+        return [
+            {
+                "shown": Shown(),
+                "name": "",
+                "sentences": [changed.why_not],
+                "figure": None,
+                "tables": [],
+            }
+        ]
+    shown = {
+        s.output: Shown("", p.outputs) for s, p in zip(content.sections, views.places, strict=True)
+    }
+    for k, (label, drift) in enumerate(changed.drifts.items(), 1):
+        output = "" if label is None else str(label)
+        found.append(
+            {
+                "shown": shown.get(output, Shown()),
+                "name": output,
+                "sentences": list(drift.verdict),
+                "figure": drawn_figure(drift_figure(drift), f"changed-{k}"),
+                "tables": drift_tables(drift),
+            }
+        )
+    return found
 
 
 # ---------------------------------------------------------------------------------------- models
@@ -414,6 +446,7 @@ def comparison(together: Together, features: Sequence[str], anchors: Mapping[str
 _SECTIONS = {
     "first": "Summary",
     "who": "Who is affected",
+    "changed": "What changed",
     "where": "Where to look",
     "rows": "Rows",
     "cohorts": "Cohorts",
@@ -443,6 +476,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
             for k, s in sections
             if s.uncertainty is not None
         ],
+        "changed": changed_context(content, views),
         "rows": any(s.given_rows for s in content.sections),
         "cohorts": any(s.cohorts for s in content.sections),
     }

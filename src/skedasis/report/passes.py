@@ -12,6 +12,7 @@ import numpy as np
 
 from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
+from skedasis.analysis.drift import AtRows
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.row_rules import MaskedRows
 from skedasis.engine.argument_types import GivenRegions
@@ -70,6 +71,13 @@ class ModelRunner:
     prepared: Job | None = None
     preparing: float = 0.0
     announced: bool = False
+    known: AtRows | None = None
+
+    def at_rows(self) -> AtRows:
+        """Return what the passes found at all rows, for comparisons."""
+        if self.known is None:
+            raise TypeError("The passes are to be made before models are compared")
+        return self.known
 
     def prepare(self, names: Sequence[str]) -> Job:
         """Plan the main effects, and check the model, once: the pass itself may follow later."""

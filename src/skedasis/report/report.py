@@ -19,6 +19,7 @@ from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.errors import DataError
 from skedasis.plots.elements import tag
 from skedasis.quantities.outputs import ModelLike
+from skedasis.report.changed import OldRows
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.data import report_data
 from skedasis.report.format import feature_titles, listed
@@ -109,7 +110,7 @@ class Report:
 
 
 @takes_options(ReportKeywords)
-def report(
+def report(  # noqa: PLR0913 - a page has many parts
     models: ModelLike | Mapping[str, ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
@@ -125,6 +126,9 @@ def report(
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
     scale: CurveScale = "prediction",
+    X_old: TableLike | None = None,
+    y_old: ArrayLike | None = None,
+    sample_weight_old: ArrayLike | None = None,
     **keywords: Unpack[ReportKeywords],
 ) -> Report:
     """Write a report about one or several models as one HTML page.
@@ -190,6 +194,11 @@ def report(
         How high the curves of effects are drawn: at the height of predictions, such that each averages to the mean
         prediction; or around zero, as differences from it. Where the mean prediction is not known (of trees without
         heterogeneity scores), the page draws differences, and says so.
+    X_old : array, data frame or ParquetData, optional
+        Older rows, such as those of last year: the section *What changed* then says why the mean prediction changed
+        from them to X, as `skedasis.drift` does. Of two models, the first one is the old one.
+    y_old, sample_weight_old : array, optional
+        Labels of the older rows, for quantities that need labels, and their weights.
 
     Returns
     -------
@@ -205,6 +214,10 @@ def report(
 
     Notes
     -----
+    Two models are compared in the section *What changed*: where the new one, the second, predicts otherwise on average,
+    by groups of rows, and which effects changed. It costs no model row; with `X_old` as many as `skedasis.drift`,
+    within the limits.
+
     Several models of one quantity are drawn on the same axes, until a switch on the page chooses one; outputs of a
     model have a switch, too. A page has at most 2 MB for 20 features and 5 MB for 300: details of the least important
     features are left out, which the page reports.
@@ -262,9 +275,23 @@ def report(
         by=by,
         max_seconds=max_seconds,
         ignore=ignore,
+        old=_old_rows(X_old, y_old, sample_weight_old),
         **keywords,
     )
     return write(content, path, title=title, scale=scale, progress=keywords.get("progress"))
+
+
+def _old_rows(
+    X: TableLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
+) -> OldRows | None:
+    """Return the older rows; raise for labels or weights without rows."""
+    if X is not None:
+        return OldRows(X, y, sample_weight)
+    for name, value in (("y_old", y), ("sample_weight_old", sample_weight)):
+        if value is not None:
+            fix = "Pass X_old= too, or leave it out"
+            raise DataError(f"report({name})", "no X_old", "the older rows", fix)
+    return None
 
 
 def write(

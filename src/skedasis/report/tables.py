@@ -18,6 +18,7 @@ from skedasis.report.given_rows import GivenRow
 from skedasis.report.text import missing_sentence
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.display import align_columns
+from skedasis.results.drift import MODEL, ROWS, Drift, ends_text, shares_text
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AnyMPlot,
@@ -237,3 +238,47 @@ def _measured(cohort: Cohort, name: str) -> str:
 
 def _known(value: float, largest: float = 0.0) -> str:
     return number_or_zero(value, largest) if math.isfinite(value) else ""
+
+
+# ------------------------------------------------------------------------------------- what changed
+def drift_tables(drift: Drift) -> list[NumberTable]:
+    """Return what changed: the parts, the features, and the groups of rows."""
+    parts = drift.parts[:3]
+    found = [
+        NumberTable(
+            "The change of the mean, and its parts, with 95 % intervals.",
+            {
+                "Part": [p.part for p in parts],
+                "Value": [signed(p.value) for p in parts],
+                "Interval": [ends_text(p) for p in parts],
+                "Found": ["yes" if p.found else "no" for p in parts],
+            },
+        )
+    ]
+    features = drift.ranking()[:LINES]
+    columns = {"Feature": [feature_title(f.feature) for f in features]}
+    if not drift.same_rows:
+        columns |= {
+            "Rows moved": [signed(f.value) for f in features],
+            "Interval": [ends_text(f) for f in features],
+        }
+    if not drift.same_model:
+        columns["Effect changed by (SD)"] = [
+            f"{number(f.curve_change)} ± {number(f.curve_change_error, 2)}" for f in features
+        ]
+    columns["Found"] = ["yes" if f.found or f.curve_found else "no" for f in features]
+    if not drift.same_rows:
+        columns["PSI"] = [number(f.psi, 2) for f in features]
+    found.append(NumberTable("What its own effect carries, and how far it changed.", columns))
+    groups = [g for part in (ROWS, MODEL) for g in drift.groups_of(part)]
+    if len(groups) > 2:
+        cells = {
+            "Group of rows": [with_minus(g.group) for g in groups],
+            "Part of": [g.part for g in groups],
+            "Total": [signed(g.total) for g in groups],
+            "Interval": [ends_text(g) for g in groups],
+            "Share of rows": [shares_text(g, same_rows=drift.same_rows) for g in groups],
+        }
+        said = "Groups of rows; intervals are of the rows that did not choose them."
+        found.append(NumberTable(said, cells))
+    return found
