@@ -5,6 +5,7 @@ first used, and for `__all__`.
 """
 
 from skedasis import datasets as datasets
+from skedasis.analysis.calibration import calibration as calibration
 from skedasis.analysis.diagnose import diagnose as diagnose
 from skedasis.analysis.drift import drift as drift
 from skedasis.analysis.effect_display import EffectDisplay as EffectDisplay
@@ -54,6 +55,7 @@ from skedasis.report.report import report as report
 from skedasis.results.ale_statistics import NullDistribution as NullDistribution
 from skedasis.results.ale_statistics import Statistic as Statistic
 from skedasis.results.ale_statistics import Statistics as Statistics
+from skedasis.results.calibration import Calibration as Calibration
 from skedasis.results.change import Change as Change
 from skedasis.results.change import Changes as Changes
 from skedasis.results.checks.check import Check as Check

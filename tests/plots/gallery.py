@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 import skedasis as sd
+from skedasis.plots.figures.calibration import calibration_figure, calibrations_figure
 from skedasis.plots.figures.compare import compare_figure, overlay_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.drift import drift_figure
@@ -25,8 +27,6 @@ from skedasis.plots.figures.multiples import effects_figure, models_effects_figu
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.overview import (
     RegionsPoint,
-    ReliabilityBins,
-    calibration_figure,
     importance_points,
     overview_figure,
 )
@@ -257,12 +257,13 @@ def diagnosis() -> Diagnosis:
     )
 
 
-def _bins() -> ReliabilityBins:
-    left = np.arange(0, 1, 0.1)
-    middle = left + 0.05
-    share = np.clip(middle + 0.08 * np.sin(9 * middle), 0, 1)
-    lower, upper = share - 0.05, share + 0.06
-    return ReliabilityBins(left, left + 0.1, middle, share, lower, upper, np.arange(10, 110, 10))
+@cache
+def calibration(method: Literal["isotonic", "bins"] = "isotonic") -> sd.Calibration:
+    rng = np.random.default_rng(5)
+    X = rng.uniform(0, 9, size=(800, 1))
+    y = np.minimum(X[:, 0], 6) + rng.normal(size=800)
+    quantity = sd.prediction(lambda X: X[:, 0], name=ARABIC, unit="kg")
+    return sd.calibration(quantity, X, y, method=method)
 
 
 GROUPS = np.array([LONG, CHINESE, HEBREW])[np.arange(N) % 3]
@@ -331,7 +332,9 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "summary of models": lambda: models_summary_figure(
         [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW]
     ),
-    "calibration": lambda: calibration_figure(_bins()),
+    "calibration": lambda: calibration_figure(calibration()),
+    "calibration in bins": lambda: calibration_figure(calibration("bins")),
+    "calibrations": lambda: calibrations_figure({LONG: calibration(), HEBREW: calibration("bins")}),
     "factors": lambda: factors_figure(factors()["city"]),
     "factors of numbers": lambda: factors_figure(factors()[CHINESE]),
     "rating table": lambda: rating_table_figure(factors()),

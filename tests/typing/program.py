@@ -165,6 +165,8 @@ def quantities(X: Numbers, y: Numbers) -> None:
     assert_type(sd.explain(sd.prediction(curved, slope=None, unit="m"), X, 0), sd.Effect)
     assert_type(sd.explain(sd.loss(curved, "squared_error"), X, 0, y=y, method="pdp"), sd.Effect)
     each = sd.explain(sd.probability(clf, class_="all"), X)
+    calibrated = sd.calibration(sd.probability(clf, class_="all"), X, np.where(y > 0, "yes", "no"))
+    assert_type(calibrated, sd.MultiOutput[sd.Calibration])
     assert_type(each, sd.MultiOutput[sd.Effects])
     assert_type(each["yes"]["x0"], sd.Effect)
     assert_type(sd.prediction(curved).at(X), Numbers)
@@ -183,6 +185,15 @@ class Network:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return args[0][:, 0]
+
+
+def calibrations(X: Numbers, y: Numbers) -> None:
+    c = sd.calibration(curved, X, y, method="bins", bins=sd.Uniform(5))
+    assert_type(c, sd.Calibration)
+    assert_type(c.points[0].label, float)
+    assert_type(c.interval(0.9), tuple[Numbers, Numbers])
+    assert_type(sd.calibration([curved, curved], X, y), sd.Comparison[sd.Calibration])
+    c.plot()
 
 
 def libraries(X: Numbers, y: Numbers, folder: Path) -> None:
@@ -231,6 +242,7 @@ def main(folder: Path) -> None:
     effects_and_surfaces(X, y)
     importances(X, y)
     quantities(X, y)
+    calibrations(X, y)
     libraries(X, y, folder)
     several_models(X)
     pages(X, y, folder)

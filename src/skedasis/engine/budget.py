@@ -430,6 +430,24 @@ def call_within_limit(
     return chosen
 
 
+def rows_within_limit(
+    quantity: Quantity, X: TableLike, per_row: int, options: ExplainOptions
+) -> ExplainOptions:
+    """Return options with which a call of so many model rows for each row keeps to `max_model_rows`: by a sample."""
+    limit = options.max_model_rows
+    if limit is None or may_be_trees(quantity, options.tree):
+        return options
+    n = len(X) if isinstance(X, ChunkedRows) else len(options.dataset(X))
+    n = min(n, options.sample or n)
+    rows = keep_to(
+        limit,
+        range(n, min(n, LEAST_ROWS) - 1, -1),
+        lambda rows: quantity.rows_per_row * (rows * per_row + PROBED_ROWS),
+        lambda rows: [on_a_sample(rows, n)],
+    )
+    return options if rows == n else replace(options, sample=rows)
+
+
 _ChoiceT = TypeVar("_ChoiceT")
 
 

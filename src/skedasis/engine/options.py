@@ -103,6 +103,13 @@ class LimitedKeywords(CommonKeywords, total=False):
     """Largest number of rows at which the model is called. By default there is no limit."""
 
 
+class RowValuesKeywords(LimitedKeywords, total=False):
+    """The keywords of functions that evaluate the rows as they are."""
+
+    client: Client | None
+    """A client of a Dask cluster, on which data that are read in chunks are evaluated."""
+
+
 class DiagnoseKeywords(LimitedKeywords, total=False):
     """The keywords that `diagnose` passes on to `explain`."""
 
@@ -479,8 +486,11 @@ class Need:
         Least number of rows that are drawn.
     kept_features : bool
         Whether all features of the kept rows are read into memory, after the pass that calls the model.
+    counts : bool
+        Whether the values and levels of the explained features are counted.
     """
 
     column: Hashable = None
     draw: int = 0
     kept_features: bool = True
+    counts: bool = True

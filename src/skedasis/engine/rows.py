@@ -109,8 +109,8 @@ def _counted(
     from skedasis.stream.opening import FirstPassOptions
 
     head = opened.head
-    wanted = FeatureSelection(head, features, options.groups)
-    counted = {f.columns: f for item in wanted.asked for f in item}
+    wanted = FeatureSelection(head, features, options.groups).asked if need.counts else []
+    counted = {f.columns: f for item in wanted for f in item}
     ordered = isinstance(method, ALE) and method.order is not None
     more = _column(head, need.column)
     if any(f.kind == "nominal" or (ordered and f.categorical) for f in counted.values()):

@@ -11,10 +11,10 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._types import Floats, OutputLabel, TableLike
-from skedasis.data.dataset import AnyColumn, ChunkedRows, Dataset, require_rows
+from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import provenance
-from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, keep_to, on_a_sample
+from skedasis.engine.budget import rows_within_limit
 from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.prepare import prepare_job
@@ -32,9 +32,7 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
-from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, as_quantity, check_one_model
-from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
 from skedasis.results.multi_output import MultiOutput
@@ -133,7 +131,7 @@ def what_if(
         require_rows(X, "by", "Regions", "the name of a column", fix, DataError)
     column = None if isinstance(by, Regions) else column_named_by(by)
     need = Need(column, draw=N_REFERENCE)
-    options = _within_limit(quantity, X, len(scenarios), options)
+    options = rows_within_limit(quantity, X, 1 + len(scenarios), options)
     dataset, options = open_rows(quantity, X, names, None, options, need)
     regions = _regions(dataset, X, by, options)
     selection = _Selection(dataset, names, options.groups, scenarios, regions)
@@ -163,24 +161,6 @@ def what_if(
         return named[None] if job.single else MultiOutput(named)
     alone = {label: by_scenario[""] for label, by_scenario in found.items()}
     return alone[None] if job.single else MultiOutput(alone)
-
-
-def _within_limit(
-    quantity: Quantity, X: TableLike, scenarios: int, options: ExplainOptions
-) -> ExplainOptions:
-    """Return options with which a change keeps to `max_model_rows`: by a sample of the rows."""
-    limit = options.max_model_rows
-    if limit is None or may_be_trees(quantity, options.tree):
-        return options
-    n = len(X) if isinstance(X, ChunkedRows) else len(options.dataset(X))
-    n = min(n, options.sample or n)
-    rows = keep_to(
-        limit,
-        range(n, min(n, LEAST_ROWS) - 1, -1),
-        lambda rows: quantity.rows_per_row * (rows * (1 + scenarios) + PROBED_ROWS),
-        lambda rows: [on_a_sample(rows, n)],
-    )
-    return options if rows == n else replace(options, sample=rows)
 
 
 # --- moves ----------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import html
 from skedasis.plots.draw_svg import draw, draw_tiles
 from skedasis.plots.elements import joined, tag
+from skedasis.plots.figures.calibration import calibration_figure
 from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.containers import (
     changes_figure,
@@ -42,6 +43,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import CurveSet, FigureSpec, Title
 from skedasis.results import keywords
+from skedasis.results.calibration import Calibration, calibration_text
 from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.drift import Drift
@@ -378,6 +380,9 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         as_output={"top": None, **_LEVEL},
         lead=lambda found: " ".join(found.verdict),
         one_panel="Omit ax: the figure has a panel for each part",
+    ),
+    Calibration: DrawnKind[Calibration](
+        figure=calibration_figure, as_output=_LEVEL, lead=calibration_text
     ),
     Interactions: DrawnKind[Interactions](figure=_interactions, as_output={}),
     Change: DrawnKind[Change](figure=change_figure, as_output=_LEVEL),

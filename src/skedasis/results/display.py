@@ -340,6 +340,8 @@ class SavedResult(Immutable, Exportable, DisplayMixin):
 
     prints_ranking: ClassVar[bool] = False
     """Whether several of them are printed as a ranking, instead of one after the other."""
+    compared_in_table: ClassVar[bool] = True
+    """Whether those of several models are printed as one table of the number that ranks them, if they have one."""
 
     @checked_call
     def save(self, path: str | Path) -> None:

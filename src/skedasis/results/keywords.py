@@ -385,6 +385,10 @@ class RatingTableKeywords(RatingTableViewKeywords, PagedKeywords, FigureKeywords
     """Options of `RatingTable.plot`."""
 
 
+class CalibrationKeywords(LevelKeywords, FigureKeywords, total=False):
+    """Options of `Calibration.plot`."""
+
+
 class StrongestKeywords(TypedDict, total=False):
     """Which interactions a figure shows."""
 

@@ -177,6 +177,8 @@ class Comparison(ResultsByLabel[ResultT_co], Generic[ResultT_co]):
 
     def _prints_ranking(self, first: object) -> bool:
         several = isinstance(first, HasRanking) and not isinstance(first, ResultsByLabel)
+        if isinstance(first, SavedResult):
+            several = several and first.compared_in_table
         return several or super()._prints_ranking(first)
 
     def _ranking_text(self) -> str:

@@ -416,8 +416,29 @@ CAPTION: Mapping[str, str] = {
         "{left:; the rest needs more features together, or finer functions|}. Measured at {rows:#row} that took no "
         "part in fitting; lines are 95 % intervals.[ {full} for the labels.]"
     ),
-    "calibration": "Calibration: the observed proportion of “{name}” against its predicted probability.",
+    "calibration": "Mean label against mean prediction.[ {said}]",
 }
+
+
+# --- mean labels beside mean predictions -----------------------------------------------------------
+
+CALIBRATION: Mapping[str, str] = {
+    "means": "{events:Observed proportion|Mean label} {label}, mean prediction {prediction}[ {unit}].",
+    "all": "Predictions",
+    "up to": "Predictions up to {high}",
+    "from": "Predictions from {low}",
+    "between": "Predictions from {low} to {high}",
+    "one": "Predictions of {low}",
+    "wrong": (
+        "{which} are {residual:too low|too high} by {size:size}[ {unit}] on average "
+        "({level:%} interval {least:size} to {most:size})."
+    ),
+    "more": "So are those of {n:#other range}.",
+    "none": "No range of predictions was found that is wrong on average.",
+    "miscalibrated": "{score} {value}, of which {part} is miscalibration.",
+    "not clear": "{score} {value}, no part of which is clearly miscalibration ({part}).",
+}
+"""What a calibration says: the means of all rows, the ranges of predictions that are wrong, and the squared error."""
 
 
 # --- what a page leaves out -----------------------------------------------------------------------

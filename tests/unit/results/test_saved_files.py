@@ -104,6 +104,9 @@ def test_a_file_of_format_7_has_each_class():
     own = {name for name, kind in saved_kinds().items() if kind.__module__.startswith("skedasis")}
     assert own - named == {
         "BinnedEffect",
+        "Calibration",
+        "CalibrationDeviation",
+        "CalibrationPoint",
         "Comparison",
         "Drift",
         "DriftFeature",

@@ -11,6 +11,7 @@ from skedasis._arguments import check_int_or_none, check_probability
 from skedasis._numbers import counted, percent
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError
+from skedasis.plots.figures.calibration import calibrations_figure
 from skedasis.plots.figures.change import (
     NAME,
     MeanChange,
@@ -27,6 +28,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Title
 from skedasis.plots.scales import clean, distinct_names, shorten
+from skedasis.results.calibration import Calibration
 from skedasis.results.change import Change, Changes
 from skedasis.results.effect import Effect
 from skedasis.results.effect_words import TIMES
@@ -190,6 +192,13 @@ def outputs_figure(
             quantity=quantity,
         )
         return _of_members(figure, len(shown), len(many), noun)
+    fits = {k: r for k, r in found.items() if isinstance(r, Calibration)}
+    if fits and noun == "model":
+        shown = dict([*fits.items()][:MOST])
+        names = {_name(label, noun, c.quantity): c for label, c in shown.items()}
+        return _of_members(
+            calibrations_figure(names, confidence_level), len(shown), len(fits), noun, "first"
+        )
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
     shared = {"top": top, "confidence_level": confidence_level, "scale": scale}
     apart = len({member.rules for member in found.values() if isinstance(member, Regions)}) > 1
@@ -249,9 +258,11 @@ def _most_important(
     return {label: member for label, member in found.items() if label in ranked}
 
 
-def _of_members(figure: FigureSpec, shown: int, total: int, noun: str) -> FigureSpec:
+def _of_members(
+    figure: FigureSpec, shown: int, total: int, noun: str, which: str = "most important"
+) -> FigureSpec:
     """Return an overlay of outputs or models with a note if some are not drawn."""
-    left = (f"the {shown} most important of {total:,} {noun}s",) if shown < total else ()
+    left = (f"the {shown} {which} of {total:,} {noun}s",) if shown < total else ()
     return replace(figure, notes=(*figure.notes, *left))
 
 
