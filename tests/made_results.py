@@ -64,6 +64,7 @@ def every_result() -> dict[str, Any]:
         "Interactions": sd.interactions(f, X, max_rows=50),
         "VarianceShares": sd.variance_shares(f, X, y=y, regions={}),
         "Calibration": sd.calibration(f, X, y, method="bins", bins=4),
+        "WeakSpots": sd.weak_spots(f, X, y),
         "Diagnosis": sd.diagnose(lambda X: (f(X), np.full(len(X), 0.1)), X, y, dependence=False),
         "MultiModelEffect": sd.explain(models, X, 0, method=sd.ALE(bins=4), refits=True),
         "MultiModelEffects": sd.explain(models, X, method=sd.ALE(bins=4), refits=True),

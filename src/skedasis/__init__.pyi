@@ -13,6 +13,7 @@ from skedasis.analysis.interactions import interactions as interactions
 from skedasis.analysis.null_distribution import null_distribution as null_distribution
 from skedasis.analysis.shap_dependence import shap_dependence as shap_dependence
 from skedasis.analysis.variance_shares import variance_shares as variance_shares
+from skedasis.analysis.weak_spots import weak_spots as weak_spots
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
 from skedasis.binning import Greedy as Greedy
@@ -88,6 +89,8 @@ from skedasis.results.regions import RegionsByFeature as RegionsByFeature
 from skedasis.results.surface import Surface as Surface
 from skedasis.results.surfaces import Surfaces as Surfaces
 from skedasis.results.variance_shares import VarianceShares as VarianceShares
+from skedasis.results.weak_spots import WeakSpot as WeakSpot
+from skedasis.results.weak_spots import WeakSpots as WeakSpots
 from skedasis.stream.parquet import ParquetData as ParquetData
 from skedasis.stream.parquet import parquet as parquet
 

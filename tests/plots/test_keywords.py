@@ -29,6 +29,7 @@ from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.figures.regions import regions_overview_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions
 from skedasis.plots.figures.variance_shares import variance_shares_figure
+from skedasis.plots.figures.weak_spots import weak_spots_figure
 from skedasis.results import described, keywords, signatures
 
 
@@ -63,6 +64,7 @@ def _plain(kind: str) -> str:
         (keywords.FactorsViewKeywords, factors_figure, {"found"}),
         (keywords.RatingTableViewKeywords, rating_table_figure, {"found", "page"}),
         (keywords.LevelKeywords, variance_shares_figure, {"variance_shares"}),
+        (keywords.LevelKeywords, weak_spots_figure, {"found"}),
         (keywords.StrongestKeywords, heatmap_figure, {"found"}),
         (keywords.StrongestKeywords, network_figure, {"found"}),
         (keywords.BarKeywords, importance_figure, {"importance"}),

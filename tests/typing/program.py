@@ -127,6 +127,15 @@ def an_effect(X: Numbers, folder: Path) -> None:
 
 def effects_and_surfaces(X: Numbers, y: Numbers) -> None:
     es = sd.explain(Line(2.0), X)
+    weak = sd.weak_spots(Line(2.0), X, y)
+    assert_type(weak, sd.WeakSpots)
+    assert_type(weak.overall, sd.WeakSpot)
+    assert_type(weak.overall.interval(0.9), tuple[float, float])
+    for spot in weak:
+        assert_type(spot.bias, float)
+    assert_type(
+        sd.weak_spots([Line(2.0), Line(1.0)], X, y, of="squared_error"), sd.Comparison[sd.WeakSpots]
+    )
     assert_type(es["x0"], sd.Effect)
     for name, effect in es.items():
         assert_type(name, str)

@@ -44,6 +44,7 @@ CALLS: dict[str, Callable] = {
     "regions": lambda q: sd.regions(q, X, 0, sample_weight=WEIGHTS),
     "interactions": lambda q: sd.interactions(q, X, max_rows=60, ale=False),
     "variance_shares": lambda q: sd.variance_shares(q, X, effects=None),
+    "weak_spots": lambda q: sd.weak_spots(q, X, 2 * q.at(X)),
     "change": lambda q: sd.what_if(q, X, {0: 1}),
     "drift": lambda q: sd.drift(q, X[: len(X) // 2], X_new=X[len(X) // 2 :] + 0.5),
     "contrast": lambda q: sd.explain(q, X, 0, by=2).contrast(-0.5, 0.5).difference(),

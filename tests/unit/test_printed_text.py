@@ -57,6 +57,7 @@ def hostile() -> dict[str, Any]:
         "RegionTree": regions.tree,
         "Interactions": sd.interactions(f, X, max_rows=30),
         "VarianceShares": sd.variance_shares(f, X, y=y, regions={}),
+        "WeakSpots": sd.weak_spots(f, X, y),
         "Diagnosis": sd.diagnose(lambda X: (f(X), np.ones(len(X))), X, y, dependence=False),
         "MultiModelEffect": sd.explain(models, X, NAME, method=method, refits=True),
         "MultiModelEffects": sd.explain(models, X, method=method, refits=True),

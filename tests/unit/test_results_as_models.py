@@ -17,6 +17,7 @@ MODEL: dict[str, Callable[[Any], Any]] = {
     "regions": lambda r: sd.regions(r, X, 0),
     "interactions": lambda r: sd.interactions(r, X),
     "variance_shares": lambda r: sd.variance_shares(r, X),
+    "weak_spots": lambda r: sd.weak_spots(r, X, X[:, 0]),
     "change": lambda r: sd.what_if(r, X, {"x0": 1.0}),
     "drift": lambda r: sd.drift(r, X[:20], X_new=X[20:]),
     "diagnose": lambda r: sd.diagnose(r, X, X[:, 0]),

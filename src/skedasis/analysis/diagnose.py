@@ -26,7 +26,7 @@ from skedasis.analysis.verdicts import verdicts
 from skedasis.data.categories import apply_groups
 from skedasis.engine.explain import explain
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
-from skedasis.engine.rows import draw_rows
+from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.errors import DataError
 from skedasis.methods.permutation import PFI
 from skedasis.methods.permutation_variants import LEAST_ROWS
@@ -38,10 +38,6 @@ from skedasis.results.importance import Importance
 
 LEAST_REPEATS = 3
 """Minimum repeats for an interval; verdicts are based on intervals."""
-
-
-ROWS_OF_CHUNKS = 100_000
-"""Largest number of rows that are drawn from data that are read in chunks, if the caller names none."""
 
 
 _FLAT = (

@@ -262,7 +262,13 @@ def drift(
     jobs = [prepare_rows(q, q.prepare(rows.dataset), None, ALE(), of_rows) for q in quantities]
     labels = _common_outputs([job.outputs for job in jobs])
     announce(jobs)
-    values = [values_at_rows(job) for job in jobs]
+    values = [
+        values_at_rows(
+            *(job.outputs, job.dataset, job.checked, job.stats),
+            None if job.is_called else job.batch_rows,
+        )
+        for job in jobs
+    ]
     jobs = [replace(job, own=own) for job, own in zip(jobs, values, strict=True)]
     eps = max(job.checked.eps for job in jobs)
     found = {

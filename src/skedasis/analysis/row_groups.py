@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from skedasis.engine.region_rules import MIN_ROWS, MIN_SHARE, RegionRules, rules
 from skedasis.results.regions import RegionNode
 from skedasis.stats.moments import WeightKind, power_of_two
 from skedasis.stats.random import row_hashes
-from skedasis.stats.regions import CellEffects, RegionSearch
+from skedasis.stats.regions import CellEffects, RegionSearch, kappa
 from skedasis.stats.resampling import influence_error, quantile_t
 
 
@@ -52,11 +53,22 @@ class RowGroups:
     """Groups that are the leaves of a tree of rules, in the order of its `nodes`."""
 
     rules: RegionRules
-    half: Bools
-    """The rows that chose the rules, (n,); the others tested them."""
-    weights: Floats | None
-    """Weights of the rows, (n,): of the mean 1 if they are sampling weights. None for 1."""
-    kind: WeightKind
+    search: RegionSearch
+
+    @property
+    def half(self) -> Bools:
+        """Return which rows chose the rules, (n,); the others tested them."""
+        return self.search.half
+
+    @property
+    def weights(self) -> Floats | None:
+        """Return the weights of the rows, (n,): of the mean 1 if they are sampling weights. None for 1."""
+        return self.search.weights
+
+    @property
+    def kind(self) -> WeightKind:
+        """Return what the weights are."""
+        return "frequency" if self.search.frequency else "sampling"
 
     def __len__(self) -> int:
         return len(self.leaves)
@@ -76,6 +88,26 @@ class RowGroups:
         """Return the number of each row's group, (n,)."""
         return self.rules.region
 
+    @cached_property
+    def stability(self) -> Floats:
+        """Return how well each group agrees with the most similar one that the other half would choose, (groups,).
+
+        1 for the same rows, 0 for no more in common than by chance (Cohen's kappa). The other half chooses with its
+        tests, which finds two cuts at once, and nearly without them, which does not ask for two confirmations. The
+        order of the cuts does not matter: a box is the same group whichever of its sides is cut first.
+        """
+        searches = (
+            replace(self.search, half=~self.half, alpha=a) for a in (self.search.alpha, 1.0)
+        )
+        others = [node.rows for search in searches for node in search.run().below()]
+        found = np.zeros(len(self))
+        for rows in others:
+            other = np.zeros(len(self.group), dtype=bool)
+            other[rows] = True
+            for g in range(len(self)):
+                found[g] = max(found[g], kappa(self.group == g, other, self.weights))
+        return found
+
     def share(self, group: int) -> float:
         """Return the share of the weight of all rows."""
         return self.leaves[group].weight / max(self.nodes[0].weight, 1e-300)
@@ -88,6 +120,10 @@ class RowGroups:
         """Return the mean of values, (n,), in a group, or of all, at the rows that did not choose the groups."""
         some = ~self.half if group is None else ~self.half & (self.group == group)
         return self._mean(values, some)
+
+    def overall(self, values: Floats) -> Estimate:
+        """Return the mean of all rows, which needs no rule: both halves say it."""
+        return self._mean(values, np.ones(len(values), dtype=bool))
 
     def difference(self, values: Floats, group: int) -> Estimate:
         """Return the mean in a group minus that of all rows, both at the rows that did not choose the groups."""
@@ -146,6 +182,7 @@ def find_row_groups(
     alpha: float = ALPHA,
     min_gain: float = 0.0,
     look_ahead: bool = True,
+    intervals: bool = False,
     least: tuple[float, float] = (MIN_ROWS, MIN_SHARE),
 ) -> RowGroups:
     """Return the groups of rows, by rules of the features, in which the mean of some values differs.
@@ -164,6 +201,8 @@ def find_row_groups(
     max_depth, alpha, look_ahead
         As in `skedasis.regions`: with probability `alpha` at most, there are several groups although the values have
         the same mean everywhere, whatever their distribution.
+    intervals : bool
+        Whether looking ahead also tries two cuts of one feature: a group in the middle of its range.
     min_gain : float
         Least share of the variance of the values that a split explains.
     least : tuple of float
@@ -195,9 +234,9 @@ def find_row_groups(
         alpha=alpha,
         min_gain=min_gain,
         look_ahead=look_ahead,
+        intervals=intervals,
         min_rows=max(least[0], least[1] * (n if weights is None else float(weights.sum()))),
     )
-    kind = "sampling" if dataset.sampling_weights else "frequency"
     rules = rules_of_search(search, conditioning, "within")
     nodes = [replace(node, loss=node.loss * unit * unit) for node in rules.nodes]
-    return RowGroups(replace(rules, nodes=nodes), half, weights, kind)
+    return RowGroups(replace(rules, nodes=nodes), search)

@@ -45,11 +45,12 @@ from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
 from skedasis.engine.rounds import compute
 from skedasis.engine.rows import draw_rows
+from skedasis.engine.run import values_at_rows
 from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
-from skedasis.quantities.base import CALL_ROWS, Quantity
-from skedasis.quantities.evaluator import ResponseCache, probe_model
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import probe_model
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
@@ -487,15 +488,8 @@ def _evaluated(
     columns, caller = len(part.features), checked.caller
     if caller.seconds(_MOST_PER_VALUE * len(part) * columns, columns) > LONG:
         announce_rows(caller, rows(), 4.0 * columns, "fewer max_rows=, or regions={}")
-    values: dict[OutputLabel, list[Floats]] = {label: [] for label in outputs}
-    for batch in part.batches(min(CALL_ROWS, quantity.batch_rows or CALL_ROWS)):
-        cache = ResponseCache() if len(outputs) > 1 else None
-        for label, output in outputs.items():
-            evaluator = output.evaluator(batch, eps=checked.eps, cache=cache)
-            evaluator.caller = checked.caller
-            values[label].append(evaluator.values())
-            stats.add(evaluator.stats)
-    joined = {label: np.concatenate(some)[sample.order] for label, some in values.items()}
+    values = values_at_rows(outputs, part, checked, stats)
+    joined = {label: v[sample.order] for label, v in values.items()}
     return joined, outputs, (stats, checked.stats)
 
 

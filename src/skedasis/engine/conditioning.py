@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import numpy as np
 
+from skedasis._arguments import shown
 from skedasis._types import Bools, Ints, Level
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
 from skedasis.data.times import TimeAxis
+from skedasis.engine.select import FeatureMatcher, as_features
 from skedasis.errors import DataError
 from skedasis.results.regions import Condition, condition_text
 from skedasis.stats.conditioning import (
@@ -127,16 +130,41 @@ class ConditioningFeatures:
         return [j for j, c in enumerate(self.found) if not own & set(c.feature.columns)]
 
 
+def as_conditions(X: object, split_on: object, what: str) -> list[Hashable] | None:
+    """Return an argument that names the features that rules may use, with patterns as matchers; None for all."""
+    if isinstance(split_on, str):
+        raise DataError(what, repr(split_on), "a list of features", f"Use [{split_on!r}]")
+    found = as_features(X, split_on, what)
+    if found is not None and not isinstance(found, Iterable):
+        fix = "Use None for all features"
+        raise DataError(what, shown(found), "a list of features, or None", fix)
+    return None if found is None else list(cast("Iterable[Hashable]", found))
+
+
+def matched(
+    split_on: Sequence[Hashable], features: Sequence[Feature], dataset: Dataset
+) -> list[Hashable]:
+    """Return the names of features, with those that patterns match of some features in their place."""
+    names: dict[Hashable, None] = {}
+    for item in split_on:
+        if isinstance(item, FeatureMatcher):
+            names |= dict.fromkeys(f.name for f in item.among(features, dataset))
+        else:
+            names[item] = None
+    return list(names)
+
+
 def conditioning_features(
     dataset: Dataset,
     features: Sequence[Feature],
     split_on: Sequence[Hashable] | None,
     of_interest: Sequence[Feature],
+    what: str = "regions(split_on)",
 ) -> ConditioningFeatures:
-    """Code the features that effects may depend on."""
+    """Code the features that effects may depend on; `what` is the argument that names them, for messages."""
     wanted = list(features)
     if split_on is not None:
-        wanted = _wanted(dataset, features, split_on, of_interest)
+        wanted = _wanted(dataset, features, split_on, of_interest, what)
     found: list[ConditioningFeature] = []
     left_out: dict[str, str] = {}
     for feature in wanted:
@@ -153,14 +181,15 @@ def _wanted(
     features: Sequence[Feature],
     split_on: Sequence[Hashable],
     of_interest: Sequence[Feature],
+    what: str,
 ) -> list[Feature]:
     chosen: list[Feature] = []
     for name in split_on:
-        feature = find_one(dataset, features, name, "regions(split_on)")
+        feature = find_one(dataset, features, name, what)
         if len(of_interest) == 1 and set(feature.columns) & set(of_interest[0].columns):
             others = ", ".join(repr(f.name) for f in features if f.name != feature.name)
             raise DataError(
-                "regions(split_on)",
+                what,
                 f"{feature.name!r}, the feature of interest",
                 "other features",
                 f"Choose from {others[:200]}",
@@ -169,7 +198,7 @@ def _wanted(
             chosen.append(feature)
     if not chosen:
         raise DataError(
-            "regions(split_on)",
+            what,
             "an empty list",
             "at least one feature",
             "Use None for all features",

@@ -19,7 +19,7 @@ from skedasis._arguments import check_flag, check_int, check_number, check_optio
 from skedasis._types import Bools, Floats, Ints, Json, OutputLabel
 from skedasis.data.features import Feature
 from skedasis.engine.assemble import abouts_of
-from skedasis.engine.conditioning import ConditioningFeatures, conditioning_features
+from skedasis.engine.conditioning import ConditioningFeatures, conditioning_features, matched
 from skedasis.engine.given_regions import GivenRules, regions_of_rows
 from skedasis.engine.options import ALPHA, MAX_DEPTH, MIN_GAIN
 from skedasis.engine.prepare import Job
@@ -81,13 +81,7 @@ class RegionOptions:
             return self
         own = {task.features[0].name for task in job.tasks} if len(job.tasks) == 1 else set()
         others = [f for f in job.selection.features if f.name not in own]
-        names: dict[Hashable, None] = {}
-        for item in self.split_on or ():
-            if isinstance(item, FeatureMatcher):
-                names |= dict.fromkeys(f.name for f in item.among(others, job.dataset))
-            else:
-                names[item] = None
-        return replace(self, split_on=list(names))
+        return replace(self, split_on=matched(self.split_on or (), others, job.dataset))
 
     def record(self) -> Json:
         """Return the options for the provenance."""
@@ -414,7 +408,9 @@ class _TreeWords:
                 place.number,
                 condition.text,
                 merged((*place.conditions, condition)),
-                ahead=found.split is not None and len(found.split.cuts) == 2,
+                ahead=found.split is not None
+                and child.split is not None
+                and child.split.cuts == found.split.cuts[1:],
             )
             yield from self.nodes(child, below)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from skedasis._arguments import shown
 from skedasis._progress import current_work
 from skedasis._types import TableLike
 from skedasis.engine.assemble import warn_unused_arguments
 from skedasis.engine.compare import check_several, compared
+from skedasis.engine.conditioning import as_conditions
 from skedasis.engine.cross_validation import as_folds
 from skedasis.engine.options import (
     ALPHA,
@@ -23,7 +23,7 @@ from skedasis.engine.options import (
 from skedasis.engine.region_pass import FoundRegions, RegionsOfOutputs, find_regions
 from skedasis.engine.region_rules import RegionOptions
 from skedasis.engine.select import as_features
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, as_quantity, listed
 from skedasis.results.multi_output import Comparison, MultiOutput
@@ -157,15 +157,7 @@ def regions(
     ('all rows',)
     """
     options = ExplainOptions.of("regions", **keywords)
-    if isinstance(split_on, str):
-        raise DataError(
-            "regions(split_on)", repr(split_on), "a list of features", f"Use [{split_on!r}]"
-        )
-    found = as_features(X, split_on, "regions(split_on)")
-    if found is not None and not isinstance(found, Iterable):
-        fix = "Use None for all features"
-        raise DataError("regions(split_on)", shown(found), "a list of features, or None", fix)
-    conditions = None if found is None else list(found)
+    conditions = as_conditions(X, split_on, "regions(split_on)")
     search = RegionOptions(conditions, max_depth, alpha, min_gain, criterion, look_ahead, joint)
     wanted = as_features(X, features)
 

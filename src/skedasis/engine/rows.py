@@ -137,6 +137,10 @@ def _column(head: Dataset, name: Hashable) -> list[Feature]:
 
 
 # ------------------------------------------------------------------------------------ rows that fit
+ROWS_OF_CHUNKS = 100_000
+"""Largest number of rows that are drawn from data that are read in chunks, if the caller names none."""
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
     """Rows in memory, as arguments of functions that need all rows at the same time."""

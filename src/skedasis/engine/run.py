@@ -25,7 +25,7 @@ from skedasis.methods.missing import MISSING, Donors, missing_moments
 from skedasis.methods.plans import BatchStats, RowStore
 from skedasis.models.calling import CallStats, ChunkedCaller, one_thread_each
 from skedasis.quantities.base import CALL_ROWS, Quantity
-from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
+from skedasis.quantities.evaluator import BatchEvaluator, ProbeResult, ResponseCache
 from skedasis.quantities.joint_calls import JointCalls, in_few_calls, joint_calls
 from skedasis.quantities.tree_evaluator import Outputs
 from skedasis.stats.moments import MergeTree
@@ -236,15 +236,25 @@ def run(job: Job) -> GatheredStats:
     return merged
 
 
-def values_at_rows(job: Job) -> dict[OutputLabel, Floats]:
-    """Return the quantity at the rows of a job, (n,), by output: one model row for each row, none of trees."""
-    size = min(CALL_ROWS, job.quantity.batch_rows or CALL_ROWS)
-    values: dict[OutputLabel, list[Floats]] = {label: [] for label in job.outputs}
-    for batch in job.dataset.batches(size if job.is_called else job.batch_rows):
-        evaluators = evaluators_of(job.outputs, batch, job.checked.eps, job.checked.caller, 1)
+def values_at_rows(
+    outputs: Outputs,
+    dataset: Dataset,
+    checked: ProbeResult,
+    stats: CallStats,
+    size: int | None = None,
+) -> dict[OutputLabel, Floats]:
+    """Return outputs of one model at the rows of a dataset, (n,): one model row for each row, none of trees.
+
+    The cost is added to `stats`; `size` is the number of rows of a batch.
+    """
+    limits = [q.batch_rows for q in outputs.values()]
+    size = min([CALL_ROWS if size is None else size, *(n for n in limits if n is not None)])
+    values: dict[OutputLabel, list[Floats]] = {label: [] for label in outputs}
+    for batch in dataset.batches(size):
+        evaluators = evaluators_of(outputs, batch, checked.eps, checked.caller, 1)
         for label, evaluator in evaluators.items():
             values[label].append(np.array(evaluator.values()))
-        job.stats.add(stats_of(evaluators))
+        stats.add(stats_of(evaluators))
     return {label: np.concatenate(some) for label, some in values.items()}
 
 

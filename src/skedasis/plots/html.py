@@ -58,6 +58,7 @@ from skedasis.results.regions import (
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
 from skedasis.results.variance_shares import VarianceShares
+from skedasis.results.weak_spots import WeakSpots
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -382,6 +383,12 @@ def _(found: Drift) -> list[Markup]:
             found.table("groups"),
         ),
     ]
+
+
+@numbers_of.register
+def _(found: WeakSpots) -> list[Markup]:
+    columns = {name: c for name, c in found.table("groups").items() if name != "group"}
+    return [table("Groups of rows, and all rows", columns)]
 
 
 @numbers_of.register

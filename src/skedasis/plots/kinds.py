@@ -41,6 +41,7 @@ from skedasis.plots.figures.regions import (
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
+from skedasis.plots.figures.weak_spots import weak_spots_figure
 from skedasis.plots.marks import CurveSet, FigureSpec, Title
 from skedasis.results import keywords
 from skedasis.results.calibration import Calibration, calibration_text
@@ -65,6 +66,7 @@ from skedasis.results.regions import (
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
 from skedasis.results.variance_shares import VarianceShares
+from skedasis.results.weak_spots import WeakSpots, weak_spots_texts
 
 if TYPE_CHECKING:
 
@@ -383,6 +385,12 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
     ),
     Calibration: DrawnKind[Calibration](
         figure=calibration_figure, as_output=_LEVEL, lead=calibration_text
+    ),
+    WeakSpots: DrawnKind[WeakSpots](
+        figure=weak_spots_figure,
+        as_output=_LEVEL,
+        lead=lambda found: " ".join(map(sentence, weak_spots_texts(found))),
+        table="All groups of rows",
     ),
     Interactions: DrawnKind[Interactions](figure=_interactions, as_output={}),
     Change: DrawnKind[Change](figure=change_figure, as_output=_LEVEL),

@@ -27,7 +27,7 @@ from skedasis.engine.argument_types import FeatureList, GivenRegions
 from skedasis.engine.budget import LONG
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.region_pass import RegionPass
-from skedasis.engine.rows import draw_rows
+from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.engine.select import FeatureSelection, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
@@ -650,10 +650,6 @@ def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> Mod
         changed = sampled(runner.options, runner.X, cuts.rows, options.given)
         runner = replace(runner, options=changed, prepared=None)
     return runner
-
-
-ROWS_OF_CHUNKS = 100_000
-"""Largest number of rows of a page about data that are read in chunks."""
 
 
 def _check(pairs: object, uncertainty: object, regions: object) -> None:

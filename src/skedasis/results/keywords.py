@@ -389,6 +389,10 @@ class CalibrationKeywords(LevelKeywords, FigureKeywords, total=False):
     """Options of `Calibration.plot`."""
 
 
+class WeakSpotsKeywords(LevelKeywords, FigureKeywords, total=False):
+    """Options of `WeakSpots.plot`."""
+
+
 class StrongestKeywords(TypedDict, total=False):
     """Which interactions a figure shows."""
 

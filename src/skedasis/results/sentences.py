@@ -519,6 +519,40 @@ FACTORS: Mapping[str, str] = {
 """Tables of factors: first lines, how much of a model is no product, and what is not known."""
 
 
+# --- where a model is wrong -----------------------------------------------------------------------
+
+WEAK_SPOT: Mapping[str, str] = {
+    "bias": (
+        "{who} is {amount}[ {unit}] {bias:too low|too high} where {rule:rule} (95 % interval {low} to {high}, {part:%} "
+        "of the rows)"
+    ),
+    "ratio": (
+        "the {loss} is {amount} times its average where {rule:rule} (95 % interval {low} to {high}, {part:%} of the "
+        "rows)"
+    ),
+    "excess": (
+        "the {loss} is {amount}[ {unit}] above its average where {rule:rule} (95 % interval {low} to {high}, {part:%} "
+        "of the rows)"
+    ),
+    "no bias": "no part of the rows was found where {who} is wrong on average[ by at least {least}]",
+    "no other bias": (
+        "no part of the rows was found where {who} is wrong by more than over all rows[, and by at least {least}]"
+    ),
+    "no loss": (
+        "no part of the rows was found where the {loss} is clearly larger than on average[, by at least {least}]"
+    ),
+    "overall": (
+        "over all rows {who} is {amount}[ {unit}] {bias:too low|too high} on average (95 % interval {low} to {high})"
+    ),
+    "not overall": (
+        "over all rows {who} is not wrong on average (mean label − mean prediction {amount}[ {unit}], 95 % interval "
+        "{low} to {high})"
+    ),
+    "average": "over all rows the {loss} is {amount}[ {unit}] on average (95 % interval {low} to {high})",
+}
+"""Where a model is wrong on average, or where its loss is large, by how much, and the same over all rows."""
+
+
 # --- diagnosis ------------------------------------------------------------------------------------
 
 DIAGNOSIS = (

@@ -600,6 +600,10 @@ class FoundNode:
         """Return the leaves, left to right."""
         return [leaf for child in self.children for leaf in child.leaves()] or [self]
 
+    def below(self) -> list[FoundNode]:
+        """Return all nodes below this one."""
+        return [node for child in self.children for node in (child, *child.below())]
+
 
 TOO_FEW, NO_LOSS, DEEP, NOT_HELD, TOO_SMALL, NO_CUT = (
     "fewer than twice the least rows of a region",
@@ -621,7 +625,8 @@ class RegionSearch:
     repeating the row if `frequency`. `allowed` are the indices of columns that may be split on; None: all. `alpha` is
     the level of the tests at the root; half of it for each further level. A split explains at least the share
     `min_gain` of `loss`, which is per unit of weight, in squared units of the quantity; None: that of the root.
-    `min_rows` is the least weight of a region. Nodes with a loss per unit of weight below `negligible` are not
+    `min_rows` is the least weight of a region. With `intervals`, looking ahead also tries two cuts of one feature: a
+    group in the middle of its range. Nodes with a loss per unit of weight below `negligible` are not
     divided.
     """
 
@@ -635,6 +640,7 @@ class RegionSearch:
     alpha: float = 0.05
     min_gain: float = 0.01
     look_ahead: bool = True
+    intervals: bool = False
     min_rows: float = 20.0
     loss: float | None = None
     negligible: float = 0.0
@@ -691,7 +697,7 @@ class RegionSearch:
                     node.children.append(child)
                 return node
             node.note, node.rejected = TOO_SMALL if held else NOT_HELD, split
-        if self.look_ahead and depth + 2 <= self.max_depth and len(self.candidates) > 1:
+        if self.look_ahead and depth + 2 <= self.max_depth:
             gains = {c.column: c.gain for c in ranked}
             self._divide_twice(node, a, b, gains, alpha, relative, root_weight, root_loss)
         return node
@@ -886,17 +892,17 @@ class RegionSearch:
 
     # -- the check
     def groups(self, cuts: Sequence[Cut], rows: Ints) -> Ints:
-        """Return the group of each row: the binary number of its sides."""
+        """Return the group of each row: the binary number of its sides; of an interval 1 inside, 0 elsewhere."""
         group = np.zeros(len(rows), dtype=np.int64)
         for cut in cuts:
             group = 2 * group + ~cut.holds(self.columns[cut.column], rows)
-        return group
+        return (group == 2).astype(np.int64) if _is_interval(cuts) else group
 
     def _checked(
         self, cuts: tuple[Cut, ...], a: RegionPart, b: RegionPart, level: float
     ) -> FoundSplit | None:
         """Return the split with its gain on the rows that did not choose it."""
-        groups = 2 ** len(cuts)
+        groups = 2 if _is_interval(cuts) else 2 ** len(cuts)
         in_a, in_b = self.groups(cuts, a.rows), self.groups(cuts, b.rows)
         if np.bincount(in_b, minlength=groups).min() < 5:
             return None
@@ -948,7 +954,7 @@ class RegionSearch:
         rows = np.concatenate([a.rows, b.rows])
         first = split.cuts[0].holds(self.columns[split.cuts[0].column], rows)
         second = other.holds(self.columns[other.column], rows)
-        return replace(split, stability=abs(_kappa(first, second)), other=other)
+        return replace(split, stability=abs(kappa(first, second)), other=other)
 
     # -- two cuts at once
     def _divide_twice(
@@ -963,11 +969,14 @@ class RegionSearch:
         root_loss: float,
     ) -> None:
         """Divide a node by two cuts at once, if that holds: interactions that no single cut shows."""
-        cuts = self._best_two(a, gains)
-        split = None if cuts is None else self._checked(cuts, a, b, 0.2 * alpha)
-        if cuts is None or split is None or split.p_value > split.level:
+        tried = [self._best_two(a, gains)] if len(self.candidates) > 1 else []
+        tried += [self._best_interval(a)] if self.intervals else []
+        found = [self._checked(cuts, a, b, 0.2 * alpha / len(tried)) for cuts in tried if cuts]
+        splits = [split for split in found if split is not None]
+        split = min(splits, key=lambda split: split.p_value, default=None)
+        if split is None or split.p_value > split.level:
             return
-        node.rejected = None
+        cuts, node.rejected = split.cuts, None
         if split.gain < self.min_gain * relative:
             node.note = TOO_SMALL
             return
@@ -980,12 +989,51 @@ class RegionSearch:
             nodes = [n for h in (halves, ~halves) for n in self.part(rows[h]).nodes]
             child.loss = sum(n.squares for n in nodes) / max(child.weight, 1e-300)
             second = cuts[1].holds(self.columns[cuts[1].column], rows)
+            if second.all():  # the part of the range below an interval
+                child = self._grow(rows, node.depth + 2, alpha / 4, root_weight, root_loss)
+                node.children.append(replace(child, depth=node.depth + 1))
+                continue
             child.split = replace(split, cuts=(cuts[1],))
             for inner in (second, ~second):
                 child.children.append(
                     self._grow(rows[inner], node.depth + 2, alpha / 4, root_weight, root_loss)
                 )
             node.children.append(child)
+
+    def _best_interval(self, a: RegionPart) -> tuple[Cut, Cut] | None:
+        """Return the two cuts of one feature whose middle differs most from the rest, at ends of its codes."""
+        found: tuple[float, int, int, int] | None = None
+        least = 0.999 * self.min_rows / 2
+        for j in self.candidates:
+            column = self.columns[j]
+            if not column.ordered or column.size < 3:
+                continue
+            codes, size = column.codes[a.rows].astype(np.int64), column.size
+            low, high = (
+                1 + k for k in np.triu_indices(size - 1, 1)
+            )  # the first code inside, and above
+            low, high = low.astype(np.int64), high.astype(np.int64)
+
+            def inside(table: Floats, low: Ints = low, high: Ints = high) -> Floats:
+                """Return the sums over the codes of each interval."""
+                sums = np.cumsum(table, axis=-1)
+                return sums[..., high - 1] - sums[..., low - 1]
+
+            weight = inside(summed(codes, a.weights, column.width))
+            gain = np.zeros(len(weight))
+            for node in a.nodes:
+                n, s = node.tables(codes, column.width)
+                whole = n.sum(axis=1), s.sum(axis=1)
+                gain += node.gains((inside(n), inside(s)), whole, weight, a.weight)
+            gain = np.where((weight >= least) & (a.weight - weight >= least), gain, 0.0)
+            best = int(np.argmax(gain >= _TIED * gain.max()))
+            if gain[best] > 0 and (found is None or gain[best] * _TIED > found[0]):
+                found = float(gain[best]), j, int(low[best]), int(high[best])
+        if found is None:
+            return None
+        _, j, first, last = found
+        codes = np.arange(self.columns[j].width)
+        return self._cut_of(j, codes, codes < first, a), self._cut_of(j, codes, codes < last, a)
 
     def _best_two(self, a: RegionPart, gains: Mapping[int, float]) -> tuple[Cut, Cut] | None:
         """Return the pair of cuts on two features with the largest gain, given the gains of the best single cuts."""
@@ -1156,6 +1204,11 @@ class RegionSearch:
         return Cut(j, column.between(low, self._next_value(column, last, [a])), codes)
 
 
+def _is_interval(cuts: Sequence[Cut]) -> bool:
+    """Return whether two cuts of one feature divide it into three."""
+    return len(cuts) == 2 and cuts[0].column == cuts[1].column
+
+
 def _by_component(
     tables: Sequence[tuple[RegionPart, Floats, list[tuple[Floats, Floats]]]], width: int
 ) -> Ints:
@@ -1240,9 +1293,10 @@ def _p_value(total: float, squares: Floats) -> float:
     return float(stdtr(df, -total / math.sqrt(variance * largest)))
 
 
-def _kappa(first: Bools, second: Bools) -> float:
-    """Return Cohen's kappa of two divisions."""
-    a, b = float(first.mean()), float(second.mean())
-    observed = float((first == second).mean())
+def kappa(first: Bools, second: Bools, weights: Floats | None = None) -> float:
+    """Return Cohen's kappa of two divisions of rows with some weights."""
+    a, b, observed = (
+        float(np.average(side, weights=weights)) for side in (first, second, first == second)
+    )
     expected = a * b + (1 - a) * (1 - b)
     return (observed - expected) / (1 - expected) if expected < 1 else 0.0

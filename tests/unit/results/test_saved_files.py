@@ -118,4 +118,6 @@ def test_a_file_of_format_7_has_each_class():
         "Observed",
         "RatingTable",
         "Surface",
+        "WeakSpot",
+        "WeakSpots",
     }
