@@ -57,7 +57,7 @@ from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect_words import depends_on_cell, share_text
 from skedasis.results.provenance import summed_costs
-from skedasis.results.sentences import UNEXPLAINED, tell
+from skedasis.results.sentences import DRIFT_PARTS, UNEXPLAINED, tell
 
 
 # ------------------------------------------------------------------------------ methods and cost
@@ -224,6 +224,7 @@ def changed_context(content: ReportContent, views: Views) -> list[Context]:
                 "sentences": [changed.why_not],
                 "figure": None,
                 "tables": [],
+                "about": [],
             }
         ]
     shown = {
@@ -236,6 +237,14 @@ def changed_context(content: ReportContent, views: Views) -> list[Context]:
                 "shown": shown.get(output, Shown()),
                 "name": output,
                 "sentences": list(drift.verdict),
+                "about": [
+                    DRIFT_PARTS[part.part]
+                    for part, nothing in (
+                        (drift.rows_moved, drift.same_rows),
+                        (drift.model_changed, drift.same_model),
+                    )
+                    if not nothing
+                ],
                 "figure": drawn_figure(drift_figure(drift), f"changed-{k}"),
                 "tables": drift_tables(drift),
             }

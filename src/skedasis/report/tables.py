@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import number, number_or_zero, percent, signed, with_minus
+from skedasis._numbers import number, number_or_zero, percent, signed, with_error, with_minus
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.scales import position_texts
 from skedasis.report.cohorts import Cohort
@@ -264,7 +264,7 @@ def drift_tables(drift: Drift) -> list[NumberTable]:
         }
     if not drift.same_model:
         columns["Effect changed by (SD)"] = [
-            f"{number(f.curve_change)} ± {number(f.curve_change_error, 2)}" for f in features
+            with_error(f.curve_change, f.curve_change_error) for f in features
         ]
     columns["Found"] = ["yes" if f.found or f.curve_found else "no" for f in features]
     if not drift.same_rows:

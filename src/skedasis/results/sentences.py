@@ -675,7 +675,8 @@ DRIFT: Mapping[str, str] = {
     "model changed": "{value:signed} because the model changed",
     "features": "Rows moved, by feature: {parts:list}.",
     "groups: rows moved": (
-        "Most of what moved rows change is where {rule:rule}: {value:signed} of {whole:signed} ({shares} of the rows)."
+        "Rows moved, by groups of rows: the largest part is where {rule:rule}, {value:signed} of {whole:signed} "
+        "({shares} of the rows)."
     ),
     "groups: model changed": (
         "The model changed most where {rule:rule}: {value:signed} of {whole:signed} ({shares} of the rows)."
@@ -683,3 +684,15 @@ DRIFT: Mapping[str, str] = {
     "curves": "The {n:effect|effects} of {parts:list} changed (standard deviation of the difference over the rows).",
 }
 """What changed between two tables and two models."""
+
+
+DRIFT_PARTS: Mapping[str, str] = {
+    "rows moved": (
+        "Rows moved: the mean at the new rows minus that at the old ones, of the average of both models."
+    ),
+    "model changed": (
+        "Model changed: the mean of the new model minus that of the old one, at the same rows, half of it at the old "
+        "ones and half at the new ones."
+    ),
+}
+"""What the parts are, for readers of a page."""

@@ -55,7 +55,7 @@ def drift_figure(
     )
     panels: list[tuple[Panel, ...]] = []
     for name, lines, notes in blocks:
-        title = Title(name)
+        title = Title(f"{name[:1].upper()}{name[1:]}")
         lower, upper = np.array([line.ends for line in lines]).T
         shown = (*notes, *off_scale(axis, [(lower, upper)]))
         panels.append((ranked_panel(lines, axis, title=title, notes=shown, interval=interval),))
