@@ -18,11 +18,8 @@ from skedasis._types import (
     Floats,
     Ints,
     JsonValue,
-    ModelRows,
     OutputLabel,
-    RawResponse,
     TableLike,
-    Values,
 )
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset, require_rows
@@ -39,14 +36,15 @@ from skedasis.errors import DataError, UnsupportedError, quiet
 from skedasis.methods.base import Scheme
 from skedasis.methods.mplot import MPlot
 from skedasis.models.calling import CallStats
-from skedasis.quantities.base import Quantity, given_labels
+from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache, probe_model
+from skedasis.quantities.observed import ObservedLabel
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity, check_one_model
 from skedasis.results.display import SHAP_DEPENDENCE
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import COSTS, add_cost, as_provenance
+from skedasis.results.provenance import add_cost, as_provenance
 from skedasis.stats.random import row_hashes
 
 SHAP_ROWS = 500
@@ -415,26 +413,14 @@ def _own_random_state() -> Generator[Callable[[int], None]]:
 
 
 @dataclass(frozen=True, eq=False)
-class _KnownValues(Quantity):
-    """A quantity whose values are known: they are the rows' labels. `about` says what it is of."""
+class _KnownValues(ObservedLabel):
+    """SHAP values that are known: they are the rows' labels. `about` says what they are of."""
 
-    name: str = "SHAP value"
-    unit: str | None = None
     about: str = field(kw_only=True)
-
-    labelled = True
 
     def describe(self) -> str:
         """Return the quantity as a user would write it."""
         return self.about
-
-    def raw(self, X: ModelRows) -> RawResponse:
-        """Return as many numbers as there are rows; they are not read."""
-        return np.zeros(len(X))
-
-    def read(self, raw: RawResponse, y: Values | None = None) -> Values:
-        """Return the labels."""
-        return given_labels(y)
 
 
 def _effect(
@@ -455,8 +441,6 @@ def _effect(
     job = prepare_rows(known, rows, [name], method, options)
     done = compute(job)
     record = provenance(job, done.scores)
-    # The work has called no model.
-    record |= {name: 0 for name in COSTS if name in record}
     result = collect_results(job, done.results[None], record)
     if not isinstance(result, Effects):
         raise TypeError(f"shap_dependence of {name!r} gave a {type(result).__name__}")

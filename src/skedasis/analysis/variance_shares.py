@@ -25,7 +25,6 @@ from skedasis._types import (
     JsonValue,
     OutputLabel,
     TableLike,
-    Values,
 )
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
@@ -273,7 +272,7 @@ def variance_shares(
     record["settings"] = {"pairs": pairs, "max_rows": max_rows}
     drawn_in = {label: _with_curves(r, assigned[label], sample) for label, r in by_output.items()}
     sums = None if curves is None else _sums(curves.effects, drawn_in, sample, values)
-    known = {label: _labels(output, label, sample) for label, output in outputs.items()}
+    known = {label: _labels(output, sample) for label, output in outputs.items()}
     shares = _shares_of_outputs(sample, outputs, values, assigned, pairs, sums, known)
     record["seconds"] = time.perf_counter() - started
     drawn_by = "" if curves is None else curves.method
@@ -319,7 +318,7 @@ def variance_shares_of_values(
     for label, output in outputs.items():
         comparable = isinstance(output, (Prediction, Probability)) and not isinstance(output, Logit)
         try:
-            known[label] = _labels(output, label, sample) if comparable else None
+            known[label] = _labels(output, sample) if comparable else None
         except DataError:  # labels that are all the same, or of another kind
             known[label] = None
     drawn_in = {
@@ -735,11 +734,6 @@ def _change(average: Floats, regions: Regions, region: Ints, sample: _Sample) ->
 # --- labels ---------------------------------------------------------------------------------------
 
 
-@runtime_checkable
-class _HasClasses(Protocol):
-    classes_: Sequence[object]
-
-
 def _check_labels(quantity: Quantity, y: ArrayLike | None) -> None:
     """Raise if labels were passed for a quantity that cannot be compared with them."""
     if y is None or quantity.labelled:
@@ -754,45 +748,21 @@ def _check_labels(quantity: Quantity, y: ArrayLike | None) -> None:
         )
 
 
-def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats | None:
+def _labels(quantity: Quantity, sample: _Sample) -> Floats | None:
     """Return the labels at the rows in the unit of the quantity; None without labels."""
     part = sample.part
     if part.y is None or quantity.labelled:
         return None
-    if isinstance(quantity, Probability) and (label is None or quantity.label is None):
-        found = _is_class(quantity, part.y)
-    elif isinstance(quantity, Probability) or (
-        isinstance(label, (int, np.integer)) and not isinstance(label, bool)
-    ):
+    if isinstance(quantity, (Prediction, Probability)) and quantity.shared:
         # One output of several: the labels of the others are not known.
         return None
-    else:
-        found = part.labels
+    found = quantity.observed_labels(part.y)
     if not float(np.ptp(sample.held_out(found[sample.order]))) > 0:
         got = "the same label for all held-out rows"
         raise DataError(
             "variance_shares(y)", got, "labels that differ", "Omit y, or pass more rows"
         )
     return found[sample.order]
-
-
-def _is_class(quantity: Probability, y: Values) -> Floats:
-    """Return 1 for labels of the explained class, else 0."""
-    classes: list[object] = [0, 1]
-    if quantity.label is not None:
-        return quantity.observed_labels(y)
-    if isinstance(quantity.model, _HasClasses):
-        classes = np.asarray(quantity.model.classes_).tolist()
-    elif quantity.column is not None:
-        classes = list(range(max(quantity.column + 1, 2)))
-    named: object = classes[1 if quantity.column is None else quantity.column]
-    unknown = [v for v in dict.fromkeys(y.tolist()) if v not in classes]
-    if unknown and isinstance(quantity.model, _HasClasses):
-        got = f"the label {shown(unknown[0])}"
-        raise DataError(
-            "variance_shares(y)", got, f"labels among {classes}", "Pass the labels of X"
-        )
-    return np.asarray(y == named, dtype=float)
 
 
 # --- the result -----------------------------------------------------------------------------------

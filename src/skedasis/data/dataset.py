@@ -166,10 +166,6 @@ class Batch:
         """Return the rows' codes of a categorical feature, shape (size,); -1 for rows without a level."""
         return self._of_rows(self.dataset.level_codes(column))
 
-    def labels(self) -> Floats:
-        """Return the rows' labels as numbers, shape (size,)."""
-        return self._of_rows(self.dataset.labels)
-
     def given_labels(self) -> Values:
         """Return the rows' labels as the caller gave them, shape (size,)."""
         if self.dataset.y is None:
@@ -384,24 +380,6 @@ class Dataset:
         return similarity_order(
             level_distances(column.codes, size, parts, column.weights, sampling=sampling)
         )
-
-    @cached_property
-    def labels(self) -> Floats:
-        """Return the labels as floats, shape (n,)."""
-        try:
-            labels = np.array(np.nan) if self.y is None else as_numbers(self.y)
-        except (TypeError, ValueError):
-            labels = np.array(np.nan)
-        if labels.shape != (len(self),) or not np.isfinite(labels).all():
-            raise DataError(
-                "y",
-                "labels that are not finite numbers" if self.y is not None else "no labels",
-                "one finite number per row",
-                "Encode classes as numbers, for example y == 'yes'"
-                if self.y is not None
-                else "Pass y=",
-            )
-        return labels
 
     @cached_property
     def sorted(self) -> Ints | None:

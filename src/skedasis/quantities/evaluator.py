@@ -281,10 +281,6 @@ class BatchEvaluator:
         """Return the batch's codes of a categorical feature's levels, shape (n,), -1 where the value has no code."""
         return self.batch.codes(column)
 
-    def labels(self) -> Floats:
-        """Return the rows' labels as numbers, shape (n,)."""
-        return self.batch.labels()
-
     def subset(self, rows: Ints, sets: int = 1) -> BatchEvaluator:
         room = self.copies * len(self) // max(len(rows), 1)
         copies = max(self.copies, min(sets, room))
