@@ -5,6 +5,7 @@ Quantities add and subtract: `Sum` is a linear combination of quantities, such a
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -108,7 +109,7 @@ class Quantity(ABC):
 
     @property
     def log_scale(self) -> bool:
-        """Return whether the values are natural logarithms of what the labels are."""
+        """Return whether the values are natural logarithms, so that exponentials of effects are factors."""
         return False
 
     def on_label_scale(self) -> Quantity | None:
@@ -372,6 +373,11 @@ class Sum(Quantity):
     observed_only: bool = False
     round_off: tuple[float, ...] = ()
 
+    @property
+    def log_scale(self) -> bool:
+        """Return whether all terms are logarithms: a difference is then the logarithm of a ratio."""
+        return all(q.log_scale for _, q in self.terms)
+
     @classmethod
     def of(cls, terms: Sequence[Addend]) -> Sum:
         """Return the sum with its default name; raise `DataError` if units differ."""
@@ -566,6 +572,14 @@ def name_of_sum(terms: Sequence[Addend]) -> str:
             equal = len({factor for factor, _ in terms}) == 1
             return f"{name} ({'' if equal else 'weighted '}mean of {len(terms)} models)"
     return formula([(factor, q.name) for factor, q in terms])
+
+
+def argument_in(name: str, function: str) -> str | None:
+    """Return what a name such as "log(rate)" is the logarithm of; None if it is not a function of one argument."""
+    inside = name.removeprefix(f"{function}(").removesuffix(")")
+    depths = list(itertools.accumulate((c == "(") - (c == ")") for c in inside))
+    whole = len(name) - len(inside) == len(function) + 2
+    return inside if whole and min(depths, default=0) >= 0 else None
 
 
 def check_labels(name: object, unit: object) -> None:

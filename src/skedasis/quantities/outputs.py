@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import (
@@ -81,6 +80,7 @@ from skedasis.quantities.base import (
     ModelProxy,
     Quantity,
     Sum,
+    argument_in,
     check_labels,
     formula,
     name_of_sum,
@@ -254,8 +254,8 @@ def _undone(name: str, function: str, plain: str, undo: str) -> str:
     """Return the name of what a function was computed from: a name of it without it, else what undoes it."""
     if function in name:
         return name.replace(function, plain)
-    inside = re.fullmatch(rf"{function.partition('(')[0]}\((.*)\)", name)
-    return f"{undo}({name})" if inside is None else inside[1]
+    inside = argument_in(name, function.partition("(")[0])
+    return f"{undo}({name})" if inside is None else inside
 
 
 def _undoing(undo: str, values: Floats, what: str) -> Floats:

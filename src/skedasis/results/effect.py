@@ -131,8 +131,7 @@ class About(Documented):
     """Mean of the quantity over the rows (of a region, over its rows), to which `plot(scale="prediction")` raises the
     curve. Over more than `heterogeneity_rows` rows, that of the rows of the heterogeneity score; NaN if unknown."""
     log_scale: bool = False
-    """Whether the values of the quantity are natural logarithms of what the labels are, so that their exponentials are
-    factors."""
+    """Whether the values of the quantity are natural logarithms, so that exponentials of effects are factors."""
 
     @property
     def axis(self) -> str:

@@ -23,7 +23,6 @@ prediction, which is exact also where the curve is not linear between its points
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -38,6 +37,7 @@ from skedasis._numbers import counted, listed, number, percent, sentence
 from skedasis._types import Floats, Ints, Level
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.quantities.base import argument_in
 from skedasis.results import operations
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
@@ -494,13 +494,10 @@ def factors_of(effect: Effect, base: object = None, confidence_level: float = 0.
     )
 
 
-_LOGARITHM = re.compile(r"log\((.*)\)")
-
-
 def _named(effect: Effect) -> str:
     """Return the name of what was explained on the log scale."""
-    found = _LOGARITHM.fullmatch(effect.about.quantity)
-    return effect.about.quantity if found is None else found[1]
+    name = effect.about.quantity
+    return argument_in(name, "log") or name
 
 
 def _check_is_factor(effect: Effect) -> None:

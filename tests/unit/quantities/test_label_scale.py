@@ -64,6 +64,8 @@ def test_names_that_a_user_gave_are_kept_in_that_of_the_label_scale():
     assert on_label_scale(sd.logit(CLASSIFIER, name="score")).name == "expit(score)"
     of_rate = sd.prediction(RATES, inverse="log", name="log(claims per year)")
     assert on_label_scale(of_rate).name == "claims per year"
+    other = sd.prediction(RATES, inverse="log", name="log(a) + log(b)")
+    assert on_label_scale(other).name == "exp(log(a) + log(b))"
     assert on_label_scale(sd.prediction(log_rate, link="log", output=1)).name == "prediction 1"
 
 

@@ -539,6 +539,18 @@ def test_quantities_that_are_no_logarithms_are_refused():
     assert [f.factor for f in one] == pytest.approx([f.factor for f in two], rel=1e-12)
 
 
+def test_factors_of_a_difference_of_logarithms_are_ratios_of_factors():
+    squared = sd.prediction(lambda rows: rate(rows) ** 2, inverse="log")
+    tables = [
+        sd.explain(q, X, "region", method="ale").factors("rural")
+        for q in (squared, RATE, squared - RATE)
+    ]
+    new, old, change = ([f.factor for f in found] for found in tables)
+    assert change == pytest.approx([a / b for a, b in zip(new, old, strict=True)], rel=1e-12)
+    with pytest.raises(sd.UnsupportedError, match="not known to be logarithms"):
+        sd.explain(squared - sd.prediction(rate), X, "region", method="ale").factors()
+
+
 def test_what_is_no_effect_is_refused():
     with pytest.raises(sd.UnsupportedError, match="an M-plot, which compares different rows"):
         sd.explain(RATE, X, "region", method="mplot").factors()
