@@ -95,6 +95,8 @@ def every_result() -> dict[str, Any]:
         "Drift": sd.drift(f, X[:150], lambda X: f(X) + (X[:, 1] > 0), X[150:] + 0.5),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
     }
+    one, two = (sd.explain(f, some, "x0", method=sd.ALE(bins=4)) for some in (X, X[::2]))
+    found["EffectDifference"] = one - two
     found["Factors"] = found["RatingTable"]["x0"]
     found["Contrast"] = found["Contrasts"][0]
     found["LocalImportance"] = found["Importance"].local

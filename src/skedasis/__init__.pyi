@@ -70,6 +70,7 @@ from skedasis.results.contrast import Contrasts as Contrasts
 from skedasis.results.diagnosis import Diagnosis as Diagnosis
 from skedasis.results.drift import Drift as Drift
 from skedasis.results.effect import Effect as Effect
+from skedasis.results.effect_difference import EffectDifference as EffectDifference
 from skedasis.results.effects import Effects as Effects
 from skedasis.results.factors import Factors as Factors
 from skedasis.results.factors import RatingTable as RatingTable

@@ -20,6 +20,7 @@ from skedasis.plots.figures.compare import compare_figure, overlay_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.drift import drift_figure
 from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect_difference import effect_difference_figure
 from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
@@ -35,6 +36,7 @@ from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.variance_shares import variance_shares_figure
 from skedasis.plots.marks import FigureSpec
 from skedasis.results.diagnosis import Diagnosis, Verdict
+from skedasis.results.effect_difference import EffectDifference
 from skedasis.results.factors import RatingTable
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.variance_shares import VariancePart, VarianceShares
@@ -132,6 +134,13 @@ def uncertainty() -> sd.Effect:
 def effects(method: str = "ale") -> sd.Effects:
     """Return the effects of all features."""
     return sd.explain(quantity(), table(), method=method)
+
+
+@cache
+def difference(feature: str) -> EffectDifference:
+    """Return the difference of the effects of a feature in two halves of the rows."""
+    halves = [sd.explain(quantity(), table().iloc[k::2], feature, method="ale") for k in (0, 1)]
+    return halves[0] - halves[1]
 
 
 @cache
@@ -335,6 +344,8 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "calibration": lambda: calibration_figure(calibration()),
     "calibration in bins": lambda: calibration_figure(calibration("bins")),
     "calibrations": lambda: calibrations_figure({LONG: calibration(), HEBREW: calibration("bins")}),
+    "difference of effects": lambda: effect_difference_figure(difference(CHINESE)),
+    "difference of levels": lambda: effect_difference_figure(difference("city")),
     "factors": lambda: factors_figure(factors()["city"]),
     "factors of numbers": lambda: factors_figure(factors()[CHINESE]),
     "rating table": lambda: rating_table_figure(factors()),

@@ -20,6 +20,7 @@ from skedasis.plots.figures.containers import (
 )
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.drift import drift_figure
+from skedasis.plots.figures.effect_difference import effect_difference_figure
 from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure
 from skedasis.plots.figures.interactions import heatmap_figure, network_figure
@@ -61,6 +62,7 @@ def _plain(kind: str) -> str:
         (keywords.SideBySideKeywords, recurrences_figure, {"found", "page"}),
         (keywords.OutputsViewKeywords, outputs_figure, {"found", "of_output", "page"}),
         (keywords.DiagnosisViewKeywords, diagnosis_figure, {"diagnosis"}),
+        (keywords.DifferenceViewKeywords, effect_difference_figure, {"difference"}),
         (keywords.FactorsViewKeywords, factors_figure, {"found"}),
         (keywords.RatingTableViewKeywords, rating_table_figure, {"found", "page"}),
         (keywords.LevelKeywords, variance_shares_figure, {"variance_shares"}),

@@ -93,6 +93,10 @@ def an_effect(X: Numbers, folder: Path) -> None:
     e = sd.explain(
         curved, X, "x0", sample_weight=np.ones(len(X)), random_state=1, memory="100MB", n_jobs=1
     )
+    assert_type(e - e, sd.EffectDifference)
+    assert_type((e - e).p_value, float)
+    change = sd.prediction(curved) - 0.5 * sd.prediction(curved)
+    assert_type(sd.explain(change, X, 0), sd.Effect)
     assert_type(e.value, Numbers)
     assert_type(e.heterogeneity, Numbers)
     if e.accumulated_std is not None:

@@ -26,6 +26,7 @@ from skedasis.plots.figures.containers import (
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.drift import drift_figure
 from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect_difference import effect_difference_figure
 from skedasis.plots.figures.effect_texts import lead
 from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
@@ -49,6 +50,7 @@ from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.drift import Drift
 from skedasis.results.effect import Effect
+from skedasis.results.effect_difference import EffectDifference
 from skedasis.results.effects import Effects
 from skedasis.results.factors import Factors, RatingTable
 from skedasis.results.importance import Importance
@@ -399,6 +401,11 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         as_output=_LEVEL,
         one_panel="Omit ax, or plot one of the changes",
         empty="No changes.",
+    ),
+    EffectDifference: DrawnKind[EffectDifference](
+        figure=effect_difference_figure,
+        lead=lambda found: " ".join(found.remarks),
+        table="Difference",
     ),
     Factors: DrawnKind[Factors](
         figure=factors_figure, lead=lambda found: " ".join(found.remarks), table="Factors"

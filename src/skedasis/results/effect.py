@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.results.contrast import Contrast, Contrasts
+    from skedasis.results.effect_difference import EffectDifference
     from skedasis.results.effects import Effects
     from skedasis.results.factors import Factors
     from skedasis.results.keywords import EffectKeywords, EffectViewKeywords
@@ -706,6 +707,36 @@ class Effect(
         array([-6., -3.,  6., nan])
         """
         return self.at(self.axis.coordinates_of(x_new, f"effect of {self.feature!r}"))
+
+    def __sub__(self, other: Effect) -> EffectDifference:
+        """Return the difference to the effect of the same feature in another table, with errors and a test.
+
+        Parameters
+        ----------
+        other : Effect
+            Of the same feature and quantity, by the same method, of other rows; of the same model or another one.
+
+        Returns
+        -------
+        EffectDifference
+            On the range, or at the levels, that both have. Its intervals add up the errors of independent rows; for two
+            models on the same rows explain ``sd.prediction(new) - sd.prediction(old)``.
+
+        Raises
+        ------
+        DataError
+            For different features, kinds, methods or units, and if there is no common range or level.
+        UnsupportedError
+            If an error is not known, as for a PDP with ``heterogeneity=False``.
+
+        Notes
+        -----
+        Curves that are centred are compared in shape. Use the same ``bins=sd.Edges(...)`` for both, so that bins make
+        no difference. No model row.
+        """
+        if not isinstance(other, Effect):
+            return NotImplemented
+        return operations.effect_difference(self, other)
 
     def alone(self) -> Effects:
         """Return a container with this effect alone."""

@@ -562,7 +562,7 @@ class _Points:
             weight, rows = observed.weight.sum(axis=0), observed.count.sum(axis=0).astype(float)
             return cls(at, weight, rows, _texts(effect, at), cell, observed.low, observed.high)
         at = axis.coordinates
-        weight, rows = (_shared_out(at, *atoms) for atoms in _atoms(effect))
+        weight, rows = (shared_out(at, *atoms) for atoms in _atoms(effect))
         none = np.full(len(at), -1)
         return cls(at, weight, rows, _texts(effect, at), none, nothing, nothing)
 
@@ -610,7 +610,12 @@ def _atoms(effect: Effect) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]
     return (at, found.weight[some]), (at, found.count[some].astype(float))
 
 
-def _shared_out(points: Floats, at: Floats, weight: Floats) -> Floats:
+def weight_on_axis(effect: Effect) -> tuple[Floats, Floats]:
+    """Return where the rows of a numeric feature are on its axis, with their weight."""
+    return _atoms(effect)[0]
+
+
+def shared_out(points: Floats, at: Floats, weight: Floats) -> Floats:
     """Return the weight of each point of a curve: each row counts for the two points next to it, by how near it is."""
     if len(points) == 1:
         return np.array([weight.sum()])
@@ -874,7 +879,7 @@ def _mean_over_data(effect: Effect, *, missing: bool = True) -> float:
     if isinstance(effect.axis, LevelAxis):
         weight, value = effect.axis.levels.weight, np.nan_to_num(effect.value)
     else:
-        at, weight = _atoms(effect)[0]
+        at, weight = weight_on_axis(effect)
         value = effect.at(at)
     mean, point = float(np.average(value, weights=weight)), effect.missing_point
     if point is None or not missing:

@@ -393,6 +393,17 @@ class WeakSpotsKeywords(LevelKeywords, FigureKeywords, total=False):
     """Options of `WeakSpots.plot`."""
 
 
+class DifferenceViewKeywords(LevelKeywords, total=False):
+    """What a figure of a difference of effects shows."""
+
+    simultaneous: bool
+    """Whether the band covers all points with this probability; otherwise, each point. By default True."""
+
+
+class DifferenceKeywords(DifferenceViewKeywords, FigureKeywords, total=False):
+    """Options of `EffectDifference.plot`."""
+
+
 class StrongestKeywords(TypedDict, total=False):
     """Which interactions a figure shows."""
 

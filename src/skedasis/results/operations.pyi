@@ -23,6 +23,7 @@ from skedasis.results.documents import effect_keys as effect_keys
 from skedasis.results.documents import surface_axes as surface_axes
 from skedasis.results.documents import surface_document as surface_document
 from skedasis.results.documents import surface_keys as surface_keys
+from skedasis.results.effect_difference import effect_difference as effect_difference
 from skedasis.results.effect_words import depends_on_cell as depends_on_cell
 from skedasis.results.effect_words import effect_text as effect_text
 from skedasis.results.effect_words import kind_of as kind_of

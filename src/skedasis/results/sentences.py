@@ -553,6 +553,34 @@ WEAK_SPOT: Mapping[str, str] = {
 """Where a model is wrong on average, or where its loss is large, by how much, and the same over all rows."""
 
 
+# --- differences of effects -----------------------------------------------------------------------
+
+DIFFERENCE: Mapping[str, str] = {
+    "head": (
+        "difference of the effects of {feature} on {quantity} ({method}): {first:#row} minus {second:#row}"
+    ),
+    "shape": "Shapes are compared: both curves have the same mean over the common range.",
+    "height": "Heights are compared: both curves are means of the quantity.",
+    "same": "No difference of the two curves is confirmed ({p:p}, test over all points).",
+    "differ": "The two curves differ ({p:p}, test over all points).",
+    "range": "from {low} to {high} the first curve is up to {size}[ {unit}] {most:higher|lower} (at {at})",
+    "point": "at {at} the first curve is {size}[ {unit}] {most:higher|lower}",
+    "level": "for {at} the first effect is {size}[ {unit}] {most:higher|lower}",
+    "more": "and {n:#range} more",
+    "common": "compared from {low} to {high}, where both tables have rows",
+    "levels": "left out, because only one of the tables has rows of them: {levels:list}",
+    "bins": (
+        "the curves have different points; what may be due to that is allowed for, which makes intervals wider: "
+        "explain both with the same bins=sd.Edges(...) or grid=[...]"
+    ),
+    "same rows": (
+        "both effects seem to be of the same rows, for which these intervals are too wide: explain the difference of "
+        "the quantities, sd.prediction(new) - sd.prediction(old)"
+    ),
+}
+"""The difference of two effects: what is compared, where it is largest, and what limits it."""
+
+
 # --- diagnosis ------------------------------------------------------------------------------------
 
 DIAGNOSIS = (

@@ -85,6 +85,15 @@ def bonferroni(error: Floats, df: Floats, confidence_level: float) -> Floats:
 def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> float:
     """Return the critical value c of a simultaneous band: ``P(max over points of |T| <= c) = level``.
 
+    See `largest_errors`, whose quantile it is; NaN if no point has an error.
+    """
+    largest = largest_errors(blocks, draws)
+    return float(np.quantile(largest, confidence_level)) if len(largest) else float("nan")
+
+
+def largest_errors(blocks: ErrorBlocks, draws: int = _DRAWS) -> Floats:
+    """Return draws of the largest |T| over the points, (draws,); none if no point has an error.
+
     T is the error of a point divided by its estimated standard error. Normal errors and the chi-squared variances of
     the blocks are drawn jointly with a fixed seed, so that each block has its own degrees of freedom. Points without
     an error are ignored. Cost: O(draws (m r + m B)).
@@ -95,7 +104,7 @@ def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> 
     variance = (scaled**2).sum(axis=1)
     has_error = (variance > 1e-24) & np.isfinite(variance)
     if not has_error.any():
-        return float("nan")
+        return np.empty(0)
     factor = scaled[has_error]
     starts = np.searchsorted(blocks.block, np.arange(len(blocks.df)))
     square = _by_block(factor**2, starts, blocks.factor.shape[1])
@@ -109,7 +118,7 @@ def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> 
         variance_ratio = rng.chisquare(df, (size, len(df))) / df
         estimate = np.sqrt(variance_ratio @ square.T)
         largest[first : first + size] = np.abs(error / estimate).max(axis=1)
-    return float(np.quantile(largest, confidence_level))
+    return largest
 
 
 def _by_block(values: Floats, starts: Ints, columns: int) -> Floats:

@@ -113,6 +113,7 @@ def test_a_file_of_format_7_has_each_class():
         "DriftGroup",
         "DriftPart",
         "Effect",
+        "EffectDifference",
         "Factor",
         "Factors",
         "Observed",

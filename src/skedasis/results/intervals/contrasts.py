@@ -50,6 +50,7 @@ from skedasis.results.effect import (
     Effect,
     LevelStepsEffect,
     MPlotEffect,
+    OnAxis,
     PartialDependence,
     Spec,
     ValueStepsEffect,
@@ -173,7 +174,7 @@ def text_of(effect: Effect | MultiModelEffect, at: float) -> str:
     return f"{at + 0.0:.12g}".replace("-", "−")
 
 
-def point_of(effect: Effect | MultiModelEffect, at: float) -> Point:
+def point_of(effect: OnAxis, at: float) -> Point:
     """Return a coordinate as a value of the feature, of Python's own types."""
     axis = effect.axis
     if isinstance(axis, LevelAxis):
