@@ -559,6 +559,10 @@ def formula(terms: Sequence[tuple[float, str]]) -> str:
     return written
 
 
+DIFFERENCE = "difference in"
+"""How the names of differences of quantities with the same name begin."""
+
+
 def name_of_sum(terms: Sequence[Addend]) -> str:
     """Return the default name of a linear combination."""
     names = {q.name for _, q in terms}
@@ -567,7 +571,7 @@ def name_of_sum(terms: Sequence[Addend]) -> str:
     if len(names) == 1 and len(terms) > 1 and np.isclose(added, 1.0):
         (name,) = names
         if np.isclose(taken, 1.0):
-            return f"difference in {name}"
+            return f"{DIFFERENCE} {name}"
         if taken == 0.0:
             equal = len({factor for factor, _ in terms}) == 1
             return f"{name} ({'' if equal else 'weighted '}mean of {len(terms)} models)"

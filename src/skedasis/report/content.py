@@ -296,7 +296,7 @@ def build_sections(
             name=name if label is None else f"{name}: {label}",
             of=name,
             output="" if label is None else str(label),
-            model=title(model_of(runner.quantity) or runner.quantity),
+            model=_title(runner.quantity),
             quantity=about.quantity,
             axis=about.axis,
             rhale=rhale,
@@ -691,6 +691,13 @@ def _user_call(
     return Call(text, replace(options, y=None), bare=bare)
 
 
+def _title(quantity: Quantity) -> str:
+    """Return the name of a quantity's model: its class, or those of several."""
+    if len(quantity.models) == 1:
+        return title(model_of(quantity) or quantity)
+    return " and ".join(dict.fromkeys(map(title, quantity.models)))
+
+
 def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
     """Return quantities by name; a single model is named after its class."""
     if isinstance(models, Printed):  # Effects are a mapping, too
@@ -701,7 +708,7 @@ def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
         raise DataError("report(models)", got, expected, fix)
     if not isinstance(models, Mapping):
         quantity = as_quantity(models, every=True)
-        return {title(model_of(quantity) or quantity): quantity}
+        return {_title(quantity): quantity}
     if not models:
         raise DataError("report", "no model", "at least one", 'Pass a model, or {"name": model}')
     quantities = [as_quantity(model, every=True) for model in models.values()]

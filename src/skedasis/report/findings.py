@@ -16,6 +16,7 @@ from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, size, w
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
+from skedasis.quantities.base import DIFFERENCE
 from skedasis.report.content import ModelSection
 from skedasis.report.format import feature_named, listed_features, named
 from skedasis.report.quality import Quality
@@ -173,6 +174,8 @@ def quantity_phrase(section: ModelSection) -> str:
         return QUANTITY[name]
     if section.class_name and name.startswith("P("):
         return f"the probability of “{named(section.class_name, NAME_LENGTH)}”"
+    if name.startswith(DIFFERENCE):
+        return f"the {named(name)}"
     # A plural needs a noun to agree with the verbs of the sentences.
     return f"the value of {named(name)}" if re.search("[^s]s$", name) else named(name)
 

@@ -433,7 +433,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class _Curve:
+class _OnPoints:
     """An effect at common points, with its errors, and the weight of the rows at each."""
 
     value: Floats
@@ -441,7 +441,7 @@ class _Curve:
     weight: Floats
     detail: Floats
 
-    def centred(self, weight: Floats) -> _Curve:
+    def centred(self, weight: Floats) -> _OnPoints:
         """Return the curve minus its weighted mean, whose error is that of the same differences."""
         factor = self.errors.factor - weight @ self.errors.factor
         return replace(
@@ -487,7 +487,7 @@ def _has_height(effect: Effect) -> bool:
 
 def _on_common_points(
     first: Effect, second: Effect
-) -> tuple[Axis, tuple[_Curve, _Curve], tuple[str, ...]]:
+) -> tuple[Axis, tuple[_OnPoints, _OnPoints], tuple[str, ...]]:
     """Return the axis that two effects share, both at its points, and notes on what they do not share."""
     if isinstance(first.axis, LevelAxis) and isinstance(second.axis, LevelAxis):
         return _on_common_levels(first, first.axis, second, second.axis)
@@ -545,7 +545,7 @@ def _has_local_effects(effect: Effect) -> bool:
     return effect.rows is not None and effect.rows.exact and effect.rows.local is not None
 
 
-def _at_points(effect: Effect, points: Floats) -> _Curve:
+def _at_points(effect: Effect, points: Floats) -> _OnPoints:
     """Return a numeric effect at points of its axis."""
     own, errors = effect.axis.coordinates, _errors(effect)
     # Edges that are times are rounded to their unit.
@@ -557,7 +557,7 @@ def _at_points(effect: Effect, points: Floats) -> _Curve:
     else:
         factor = interpolation_matrix(own, points) @ errors.factor
     weight = shared_out(points, at[inside], weight[inside])
-    return _Curve(
+    return _OnPoints(
         effect.at(points), replace(errors, factor=factor), weight, _detail(effect, points)
     )
 
@@ -582,7 +582,7 @@ def _detail(effect: Effect, points: Floats) -> Floats:
 
 def _on_common_levels(
     first: Effect, axis: LevelAxis, second: Effect, other: LevelAxis
-) -> tuple[Axis, tuple[_Curve, _Curve], tuple[str, ...]]:
+) -> tuple[Axis, tuple[_OnPoints, _OnPoints], tuple[str, ...]]:
     """Return the levels that both effects have rows of, in the order of the first one."""
     code = other.levels.codes(list(axis.levels.values))
     known = ~np.isnan(first.value) & (code >= 0)
@@ -604,7 +604,7 @@ def _on_common_levels(
         weight=axis.levels.weight[mine] + other.levels.weight[theirs],
     )
     curves = tuple(
-        _Curve(
+        _OnPoints(
             effect.value[some],
             replace(errors := _errors(effect), factor=errors.factor[some]),
             of.levels.weight[some],

@@ -353,3 +353,13 @@ def test_other_explanations_of_a_difference():
     assert len(sd.explain([q, sd.prediction(bent)], rows, 0)) == 2
     with refused(sd.UnsupportedError, "a prediction of the label"):
         sd.loss(q)
+
+
+def test_a_page_names_what_differs(tmp_path: Any):
+    q = sd.prediction(FOREST, name="rents") - sd.prediction(LINES, name="rents")
+    page = tmp_path / "page.html"
+    sd.report(q, X, path=page, pairs=0, max_model_rows=200_000, max_seconds=60)
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert "the difference in rents" in text
+    assert "RandomForestRegressor and LinearRegression" in text
+    assert "Sum" not in text.partition("<main")[2].partition("Summary")[0]
