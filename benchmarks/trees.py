@@ -99,9 +99,10 @@ def _all(bench: Bench, grown: Grown, reach: Reach, large: bool) -> Iterator[Spee
 
 
 def _beside_calling(bench: Bench, n: int, quick: bool) -> Iterator[Speed]:
-    """Measure models that are read although their columns are not only numbers, beside calling them."""
+    """Measure models that are read although they are more than trees of numbers, beside calling them."""
     import pandas as pd
     from lightgbm import LGBMRegressor
+    from sklearn.ensemble import RandomForestRegressor
     from xgboost import XGBRegressor
 
     rng = np.random.default_rng(0)
@@ -116,20 +117,25 @@ def _beside_calling(bench: Bench, n: int, quick: bool) -> Iterator[Speed]:
         np.where(numbers > 1, -999, numbers),
     )
     some = {"n_estimators": 10 if quick else 100, "n_jobs": 1}
-    models = {
+    new, old = (
+        sd.prediction(RandomForestRegressor(max_depth=8, random_state=k, **some).fit(numbers, y))
+        for k in range(2)
+    )
+    models: dict[str, tuple[Any, Any]] = {
         "XGBoost, 4 of 10 columns categories": (
-            XGBRegressor(enable_categorical=True, **some),
+            XGBRegressor(enable_categorical=True, **some).fit(frame, y),
             frame,
         ),
-        "XGBoost, missing=-999": (XGBRegressor(missing=-999, **some), absent),
+        "XGBoost, missing=-999": (XGBRegressor(missing=-999, **some).fit(absent, y), absent),
         "LightGBM, zero_as_missing": (
-            LGBMRegressor(zero_as_missing=True, verbose=-1, **some),
+            LGBMRegressor(zero_as_missing=True, verbose=-1, **some).fit(zeros, y),
             zeros,
         ),
+        "difference of two forests, depth 8": (new - old, numbers),
     }
     for what, (model, X) in models.items():
         explain = partial(
-            sd.explain, model.fit(X, y), X, method=sd.ALE(bins=BINS), heterogeneity_rows=0,
+            sd.explain, model, X, method=sd.ALE(bins=BINS), heterogeneity_rows=0,
             progress=False,
         )  # fmt: skip
         t, got = bench.run({"ours": explain, "theirs": partial(explain, tree="off")})

@@ -424,6 +424,22 @@ class Sum(Quantity):
     def describe(self) -> str:
         return formula([(factor, q.describe()) for factor, q in self.terms])
 
+    def on_label_scale(self) -> Quantity | None:
+        """Return the mean itself, of quantities of one name that are on the scale of labels; of other sums None."""
+        same = len({q.name for q in self.quantities}) == 1
+        whole = np.isclose(sum(factor for factor, _ in self.terms), 1.0)
+        return (
+            self
+            if same and whole and all(q.on_label_scale() is q for q in self.quantities)
+            else None
+        )
+
+    def observed_labels(self, y: Values) -> Floats:
+        """Return the labels as numbers, which are the same for all parts of a mean."""
+        if self.on_label_scale() is None:
+            return super().observed_labels(y)
+        return self.quantities[0].observed_labels(y)
+
     def raw(self, X: ModelRows) -> RawResponse:
         raise TypeError("a sum of quantities is evaluated by its parts")
 

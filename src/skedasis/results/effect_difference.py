@@ -304,7 +304,7 @@ class EffectDifference(SavedResult, OnAxis):
 
     @takes_figure_options
     def plot(self, ax: Axes | None = None, **options: Unpack[DifferenceKeywords]) -> Figure:
-        """Plot the difference with its band around a line at 0, below the two curves.
+        """Plot the difference with its band around a line at 0, and below it the two curves.
 
         Examples
         --------

@@ -363,3 +363,49 @@ def test_a_page_names_what_differs(tmp_path: Any):
     assert "the difference in rents" in text
     assert "RandomForestRegressor and LinearRegression" in text
     assert "Sum" not in text.partition("<main")[2].partition("Summary")[0]
+
+
+def test_the_mean_of_models_is_compared_with_labels_and_their_difference_is_not():
+    half = [LinearRegression().fit(X[part], Y[part]) for part in (slice(0, 120), slice(120, 240))]
+    first, second = (sd.prediction(model) for model in half)
+    mean = (first + second) / 2
+    seen = sd.explain(mean, X, 0, y=Y, observed=True).observed
+    assert seen is not None
+    predicted = np.mean([model.predict(X) for model in half], axis=0)
+    for found, want in (
+        (seen.prediction, predicted),
+        (seen.label, Y),
+        (seen.residual, Y - predicted),
+    ):
+        np.testing.assert_allclose(np.average(found[0], weights=seen.weight[0]), want.mean())
+    for other in (first - second, first + second, 0.5 * first + 0.5 * sd.loss(LINES)):
+        assert other.on_label_scale() is None
+    with refused(sd.UnsupportedError, "not on the scale of labels"):
+        sd.explain(first - second, X, 0, y=Y, observed=True)
+
+
+def test_residuals_are_subtracted_at_observed_rows_only():
+    q = sd.residual(FOREST) - sd.residual(LINES)
+    assert q.observed_only
+    np.testing.assert_allclose(q.at(X, Y), LINES.predict(X) - FOREST.predict(X), atol=1e-12)
+    assert sd.explain(q, X, 0, y=Y, method="mplot").importance > 0
+    with refused(sd.UnsupportedError, "MPlot"):
+        sd.explain(q, X, 0, y=Y, method="ale")
+
+
+def test_data_beyond_memory_give_the_same_bits(tmp_path: Any):
+    """Also where one model takes arrays and the other one frames, and with labels for each."""
+    rows = FRAME.assign(y=Y)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    data = sd.parquet(tmp_path / "rows.parquet", y="y")
+
+    def of_frame(part: Any) -> Any:
+        return np.asarray(part["a"]) * np.asarray(part["b"])
+
+    q = sd.loss(sd.prediction(of_frame)) - sd.loss(LINES)
+    for method in (sd.ALE(bins=EDGES), sd.PDP(grid=[-1.0, 0.0, 1.0])):
+        there = sd.explain(q, data, "a", method=method)
+        here = sd.explain(q, FRAME, "a", y=Y, method=method)
+        np.testing.assert_array_equal(there.value, here.value)
+        np.testing.assert_array_equal(there.std_error, here.std_error)
+        assert there.provenance["model_rows"] == here.provenance["model_rows"]

@@ -1,4 +1,4 @@
-"""From `EffectDifference` to a figure: both curves, and below them their difference with its band around 0."""
+"""From `EffectDifference` to a figure: the difference with its band around 0, and below it both curves."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ APART = 0.12
 MOST_POINTS = 30
 """Most points of a curve that are marked."""
 
-CURVES, DIFFERENCE = 90.0, 130.0
-"""Heights of the panels."""
+CURVES = 80.0
+"""Height of the panel of both curves."""
 
 
 def effect_difference_figure(
@@ -54,17 +54,15 @@ def effect_difference_figure(
     low, high = extent([d.first, d.second])
     unit = d.unit
     name = f"effect on {quantity}" if d.centered else quantity
-    above = Panel(x, PlotAxis(name, unit, low, high, 0.06), curves, CURVES, title=title)
+    both = Panel(x, PlotAxis(name, unit, low, high, 0.06), curves, CURVES, kind="detail")
     marks = (*effect_parts.backdrop(x), horizontal_line(0.0), *_difference(d, at, ends, band))
     low, high = extent([d.value, np.zeros(1)])
     low, high = effect_parts.readable_range(extent([*ends, np.zeros(1)]), low, high)
     y = PlotAxis("difference", unit, low, high, 0.06)
     notes = (f"{p_value(d.p_value)}, test of no difference anywhere", *map(str, d.notes))
-    main = Panel(x, y, marks, DIFFERENCE, notes=notes, tooltips=tips)
+    main = Panel(x, y, marks, effect_parts.MAIN, title=title, notes=notes, tooltips=tips)
     order = tuple(_names(d))
-    return FigureSpec(
-        ((above, main),), str(title), " ".join([f"{title}.", *d.remarks]), order=order
-    )
+    return FigureSpec(((main, both),), str(title), " ".join([f"{title}.", *d.remarks]), order=order)
 
 
 def _names(d: EffectDifference) -> list[str]:
@@ -126,4 +124,4 @@ def _tips(
             f"{band} {number(ends[0][k])} to {number(ends[1][k])}",
             f"first {number(d.first[k])}, second {number(d.second[k])}",
         ]
-        yield Tooltip(left, right, "\n".join(lines))
+        yield Tooltip(left, right, "\n".join(lines), below=1)
