@@ -242,6 +242,18 @@ def several_models(X: Numbers) -> None:
     assert_type(sd.explain(models, X, (0, 1), method="ale", refits=True), sd.MultiModelSurface)
 
 
+def drifts(X: Numbers) -> None:
+    found = sd.drift(Line(1.0), X[:100], Line(2.0), X[100:])
+    assert_type(found, sd.Drift)
+    assert_type(found.change.interval(0.9), tuple[float, float])
+    assert_type(found.verdict, tuple[str, ...])
+    assert_type(found.features[0].psi, float)
+    assert_type(found.groups_of("model changed")[0].group, str)
+    assert_type(sd.drift(curved, X[:100], X_new=X[100:]), sd.Drift)
+    every = sd.probability(Classes(), class_="all")
+    assert_type(sd.drift(every, X[:100], X_new=X[100:]), sd.MultiOutput[sd.Drift])
+
+
 def pages(X: Numbers, y: Numbers, folder: Path) -> None:
     done = sd.report(curved, X, y, path=folder / "report.html", progress=False)
     assert_type(done.path, Path)
@@ -258,4 +270,5 @@ def main(folder: Path) -> None:
     calibrations(X, y)
     libraries(X, y, folder)
     several_models(X)
+    drifts(X)
     pages(X, y, folder)

@@ -709,7 +709,10 @@ DRIFT: Mapping[str, str] = {
     "groups: model changed": (
         "The model changed most where {rule:rule}: {value:signed} of {whole:signed} ({shares} of the rows)."
     ),
-    "curves": "The {n:effect|effects} of {parts:list} changed (standard deviation of the difference over the rows).",
+    "curves": (
+        "The {n:effect|effects} of {parts:list} changed[, {more:#other} by less than a tenth of that] (standard "
+        "deviation of the difference over the rows)."
+    ),
 }
 """What changed between two tables and two models."""
 

@@ -206,6 +206,15 @@ def test_what_is_said():
     assert any(f.curve_found for f in opposite.features)
 
 
+def test_effects_that_changed_little_are_counted_only():
+    X = table(0, 2000)
+    found = sd.drift(linear(1.0, 1.0, 1.0), X, linear(1.001, 1.5, 0.0), **QUIET)
+    assert all(f.curve_found for f in found.features)
+    assert "The effects of x2 (0.9" in found.verdict[-1]
+    assert "changed, 1 other by less than a tenth of that" in found.verdict[-1]
+    assert "x0" not in found.verdict[-1]
+
+
 # --- tables, labels, outputs ----------------------------------------------------------------------
 
 
