@@ -68,7 +68,7 @@ def explain(
         the edges that cut it, ``("temp", [0.3, 0.6])``; the label of each row; or masks by rule,
         ``{"summer weekends": mask}``, where rows in no mask are a region of their own. `regions` finds regions instead.
     y : array of n labels, optional
-        For quantities and methods that need labels.
+        For quantities and methods that need labels, and for `observed`.
     sample_weight : array of n numbers, optional
         Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent.
     schema : mapping or list of Feature, optional

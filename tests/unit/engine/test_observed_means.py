@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -414,6 +415,32 @@ def test_what_is_counted_beforehand_is_what_is_asked():
         fewer = sd.explain(f, Z, max_model_rows=rows - N, **options)
     assert fewer.provenance["model_rows"] <= rows - N
     assert observed(fewer["few"]).count.sum() == fewer.provenance["rows"] < N
+
+
+def test_nothing_of_all_rows_is_kept_beyond_what_is_there():
+    """Of all rows, the split is a byte each; what batches allocate does not grow with the number of features."""
+    n, peaks = 1_000_000, dict[tuple[int, bool], int]()
+    Z = np.asfortranarray(np.random.default_rng(0).uniform(size=(n, 6)))
+    y, part = Z[:, 0] + 0.5, Z[:, 1] > 0.5
+    edges = sd.Edges(np.linspace(0, 1, 9))
+    for columns in (2, 6):
+        for with_them in (False, True):
+            more = {"y": y, "observed": True, "split": part} if with_them else {}
+            tracemalloc.start()
+            sd.explain(
+                lambda X: X[:, 0] * 1.0,
+                Z[:, :columns],
+                method=sd.MPlot(bins=edges),
+                keep_rows=0,
+                heterogeneity_rows=0,
+                memory="20MB",
+                **more,
+            )
+            peaks[columns, with_them] = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+    for columns in (2, 6):
+        assert peaks[columns, True] - peaks[columns, False] < 8 * n
+    assert peaks[6, True] - peaks[2, True] < 8 * n
 
 
 @pytest.mark.parametrize("method", ["ale", "mplot"])

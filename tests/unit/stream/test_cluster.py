@@ -64,6 +64,25 @@ def _same(one, other) -> bool:
 
 
 @pytest.mark.slow
+def test_observed_means_have_the_bits_of_one_process(folder, client):
+    data = sd.parquet(folder, columns=["a", "b"], y="b", filters=[("c", "<", 3)])
+    options = {"observed": True, "split": "c", **OPTIONS}
+
+    def product(X):  # workers get it whole, not by the name of this module
+        return np.asarray(X["a"] * X["b"])
+
+    alone = sd.explain(product, data, method="mplot", **options)
+    elsewhere = sd.explain(product, data, method="mplot", client=client, **options)
+    for name in ("a", "b"):
+        one, other = alone[name].observed, elsewhere[name].observed
+        assert one is not None
+        assert other is not None
+        assert one.split_values == other.split_values == ("0", "1", "2")
+        for field in ("count", "points", "label", "label_error", "residual", "residual_error"):
+            np.testing.assert_array_equal(vars(one)[field], vars(other)[field])
+
+
+@pytest.mark.slow
 def test_the_bits_of_one_process(folder, client, model):
     data = sd.parquet(folder)
     for method in (sd.ALE(), sd.RHALE(), sd.PDP(grid=5)):
