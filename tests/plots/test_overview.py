@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -14,13 +13,11 @@ from skedasis.plots.figures.overview import (
     MANY,
     ImportancePoint,
     RegionsPoint,
-    ReliabilityBins,
-    calibration_figure,
     importance_points,
     overview_figure,
     regions_point,
 )
-from skedasis.plots.marks import Arrows, Line, Points, Rectangles, Segments, marks_of
+from skedasis.plots.marks import Arrows, Line, Points, Segments, marks_of
 from skedasis.plots.theme import STYLES
 from tests.helpers import refused
 from tests.made_regions import BY_DAY, TEMP, bikes, made_regions, rentals, sides
@@ -181,65 +178,6 @@ class TestOverview:
         assert wide[0] < narrow[0] < narrow[1] < wide[1]
         with refused(sd.DataError, "plot(confidence_level)", "95"):
             importance_points(effects, 95)
-
-
-def reliability(p, o, count, half=0.05):
-    """Return bins of predicted probabilities."""
-    p, o = np.asarray(p, dtype=float), np.asarray(o, dtype=float)
-    return ReliabilityBins(p - 0.01, p + 0.01, p, o, o - half, o + half, np.asarray(count))
-
-
-class TestCalibration:
-    def test_points_lie_at_predicted_and_observed(self):
-        given = reliability([0.05, 0.3, 0.9], [0.1, 0.2, 0.95], [10, 1000, 40])
-        main, rows = calibration_figure(given).panels
-        points, whiskers = mark(main, Points, "numeric"), mark(main, Segments, "whisker")
-        np.testing.assert_array_equal(points.x, given.predicted)
-        np.testing.assert_array_equal(points.y, given.observed)
-        np.testing.assert_array_equal(whiskers.y0, given.lower)
-        np.testing.assert_array_equal(whiskers.y1, given.upper)
-        bars = mark(rows, Rectangles, "margin")
-        np.testing.assert_allclose(bars.left, given.left)
-        np.testing.assert_allclose(bars.right, given.right)
-        np.testing.assert_array_equal(bars.upper, given.count)
-        assert (main.notes, main.x) == (("1,050 rows", "3 bins"), rows.x)
-
-    def test_tooltips_cover_the_panel_and_contain_their_point(self):
-        given = reliability([0.3, 0.05, 0.9], [0.2, 0.1, 0.95], [1000, 1, 40])
-        found = calibration_figure(given).main.tooltips
-        assert (
-            found[0].text
-            == "predicted 0.0400 – 0.0600, mean 0.0500\nobserved 0.100 (0.0500 to 0.150)\n1 row"
-        )
-        assert found[1].text.endswith("1,000 rows")
-        assert (found[0].left, found[-1].right) == (-np.inf, np.inf)
-        assert all(a.right == b.left for a, b in itertools.pairwise(found))
-        for tip, p in zip(found, sorted(given.predicted), strict=True):
-            assert tip.left < p < tip.right
-            assert tip.below == 1
-
-    def test_legend_and_texts(self):
-        spec = calibration_figure(reliability([0.2], [0.25], [30]))
-        assert labels(spec) == ["observed frequency", "95 % interval", "perfect calibration"]
-        assert spec.main.y.label == "observed frequency of the class"
-        assert spec.alt == (
-            "Observed frequency of the class against predicted probability, 1 bin: predicted 0.200 observed 0.250."
-        )
-
-    @pytest.mark.parametrize(
-        "given",
-        [
-            reliability([], [], []),
-            reliability([0.5], [0.5], [3]),
-            reliability([np.nan, 0.5], [np.nan, 0.5], [0, 3]),
-            reliability([0.0, 1.0], [0.0, 1.0], [3, 3], half=np.nan),
-            reliability([0.5, 0.5], [0.2, 0.9], [3, 3]),
-        ],
-    )
-    def test_extremes(self, given):
-        spec = calibration_figure(given)
-        assert_readable(spec)
-        assert len(tips(spec)) == int((given.count > 0).sum())
 
 
 @pytest.fixture(scope="module")

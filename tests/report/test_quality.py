@@ -8,7 +8,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import skedasis as sd
 from skedasis.report import quality
 from skedasis.report.content import gather
-from skedasis.report.quality import reliability
 
 
 @pytest.fixture(scope="module")
@@ -96,42 +95,28 @@ def test_functions_of_probabilities(X, classes):
     assert turned["AUC"] == pytest.approx(metrics.roc_auc_score(1 - y, 1 - p(X)))
 
 
-def test_calibration_is_what_a_loop_finds(X, classes):
+@pytest.mark.parametrize("asked", [sd.probability, sd.logit])
+def test_calibration_is_that_of_the_function(X, classes, asked):
     model = LogisticRegression().fit(X, classes)
-    found = told_of(model, X, classes).quality
-    p, one = model.predict_proba(X)[:, 1], classes == "sold"
-    order, error = np.argsort(p), 0.0
-    assert len(found.calibration.count) == 10
-    for k, rows in enumerate(np.array_split(order, 10)):
-        assert found.calibration.count[k] == len(rows) == 40
-        assert found.calibration.left[k] == pytest.approx(p[rows].min())
-        assert found.calibration.right[k] == pytest.approx(p[rows].max())
-        assert found.calibration.predicted[k] == pytest.approx(p[rows].mean())
-        assert found.calibration.observed[k] == pytest.approx(one[rows].mean())
-        error += abs(p[rows].mean() - one[rows].mean()) * len(rows) / len(p)
-    assert found.calibration_error == pytest.approx(error)
+    given = np.where(np.arange(len(X)) % 9 == 0, None, classes)  # rows without a label are left out
+    there = given != None  # noqa: E711
+    found = told_of(asked(model), X, given).calibration
+    known = sd.calibration(model, X[there], classes[there], row_id=np.flatnonzero(there))
+    assert [p.label for p in found.points] == [p.label for p in known.points]
+    assert found.miscalibration == pytest.approx(known.miscalibration)
+    assert found.miscalibration_beyond_noise == pytest.approx(known.miscalibration_beyond_noise)
+    assert found.events
 
 
-def test_weights_are_repetitions_in_calibration():
-    rng = np.random.default_rng(0)
-    p = rng.random(200).round(2)
-    one = (rng.random(200) < p).astype(float)
-    w = rng.integers(1, 4, 200)
-    some, error = reliability(p, one, w.astype(float))
-    every, also = reliability(np.repeat(p, w), np.repeat(one, w), np.ones(w.sum()))
-    for name in ("left", "right", "predicted", "observed", "lower", "upper"):
-        np.testing.assert_allclose(getattr(some, name), getattr(every, name))
-    assert error == pytest.approx(also)
-    assert some.count.sum() == 200
-
-
-def test_wilson_holds_the_shares_that_are_not_refuted():
-    # At the ends, the observed fraction is exactly z standard errors away.
-    share, n = np.array([0.0, 0.13, 0.5, 1.0]), np.array([7.0, 100.0, 31.0, 3.0])
-    for end in quality.wilson(share, n):
-        inner = (end > 0) & (end < 1)
-        away = np.abs(end - share)[inner] / np.sqrt(end * (1 - end) / n)[inner]
-        np.testing.assert_allclose(away, quality.Z95)
+def test_a_regression_has_a_calibration_and_other_quantities_have_none(X):
+    y = X[:, 0] + 0.5 * np.random.default_rng(2).normal(size=len(X))
+    model = LinearRegression().fit(X, y)
+    section = told_of(model, X, y)
+    assert section.calibration.residual == pytest.approx(0, abs=1e-12)
+    without = told_of(model, X, y, rows=False).calibration
+    assert without.method == "bins"
+    assert min(p.count for p in without.points) >= 30
+    assert told_of(model, X, None).calibration is None
 
 
 def test_auc_counts_ties_by_halves():

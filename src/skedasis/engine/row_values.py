@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, JsonValue, OutputLabel, TableLike
+from skedasis._types import Bools, Floats, JsonValue, OutputLabel, TableLike, Values
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.assemble import provenance
@@ -82,6 +82,11 @@ def _values_of(local: BatchStats) -> RowValues:
     return RowValues(kept["value"], kept["label"], kept.get("weight"), kept["half"] > 0)
 
 
+def random_half(identifiers: Values, seed: int) -> Bools:
+    """Return a random half of rows, (n,), by the hashes of their identifiers."""
+    return row_hashes(identifiers, seed, "rows and labels: halves") >> np.uint64(63) == 0
+
+
 @dataclass(frozen=True)
 class EveryRow(Parameters, FeatureMethod[AnyColumn, None, Effect]):
     """The method that keeps the quantity and the label of each row, and has no feature."""
@@ -110,12 +115,11 @@ class EveryRow(Parameters, FeatureMethod[AnyColumn, None, Effect]):
 
     def compute(self, evaluator: BatchEvaluator, plan: None, keep: Bools | None) -> BatchStats:
         labels = evaluator.quantity.observed_labels(evaluator.batch.given_labels())
-        hashes = row_hashes(evaluator.identifiers, self.seed, "rows and labels: halves")
         kept = {
             "value": evaluator.values(),
             "label": labels,
             "weight": evaluator.weights,
-            "half": (hashes >> np.uint64(63) == 0).astype(float),
+            "half": random_half(evaluator.identifiers, self.seed).astype(float),
         }
         return BatchStats({}, select_rows(kept, keep))
 

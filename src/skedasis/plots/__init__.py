@@ -15,7 +15,7 @@ one by matplotlib (`plot()`), one as SVG for HTML pages (`explore()`, notebooks,
 | `figures/multiples`, `models`, `compare` | many features; several models; several results in one figure | no |
 | `figures/surface` | a `Surface`: heat map, contours, cells, marginal histograms | no |
 | `figures/importance`, `diagnosis` | an `Importance` or a `Diagnosis`: bars, histograms, scatter plots | no |
-| `figures/overview` | importance against heterogeneity, variance explained, calibration | no |
+| `figures/overview`, `calibration` | importance against heterogeneity; mean labels against mean predictions | no |
 | `scales` | axes, numbers as text, width of text, simplification of lines | no |
 | `ticks`, `text`, `layout` | ticks that fit; line breaks and shortening; where everything is | no |
 | `theme` | colours, styles of marks and texts, hatches, and the style sheet made from them | no |

@@ -73,9 +73,10 @@ from skedasis.report.passes import (
     ReportPass,
     with_scores,
 )
-from skedasis.report.quality import Quality, quality
+from skedasis.report.quality import Quality, page_calibration, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
+from skedasis.results.calibration import Calibration
 from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, ValueStepsEffect
@@ -115,6 +116,7 @@ class ModelSection:
     of_classes: bool | None = None
     """Of an entropy, whether it is that of classes."""
     quality: Quality | None = None
+    calibration: Calibration | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
     mean: float = math.nan
     variance_shares: VarianceShares | None = None
@@ -276,6 +278,11 @@ def build_sections(
         pdp, about = of_label["pdp"], next(iter(rhale.values())).about
         quantity, values = predictions.quantities[label], predictions.values[label]
         good, no_quality = quality(quantity, values, predictions.raw, dataset.y, dataset.weights)
+        calibrated = (
+            None
+            if good is None
+            else page_calibration(quantity, values, dataset, runner.options, rows=options.rows)
+        )
         every = main.regions[label].regions if label in main.regions else {}
         regions = _on_others(every)
         reasons = {"quality": no_quality, "variance_shares": no_shares, "uncertainty": certain}
@@ -320,6 +327,7 @@ def build_sections(
             class_name=(quantity.class_name or "") if isinstance(quantity, Probability) else "",
             of_classes=_of_classes(quantity),
             quality=good,
+            calibration=calibrated,
             regions=regions,
             mean=float(np.average(values, weights=dataset.weights)),
             variance_shares=shares.get(label),

@@ -21,6 +21,7 @@ from skedasis.report.quality import Quality
 from skedasis.report.text import LEVEL
 from skedasis.report.uncertainty import UncertaintySection
 from skedasis.results.axis import LevelAxis
+from skedasis.results.calibration import Calibration
 from skedasis.results.checks.check import Checks
 from skedasis.results.described import Content, content_of
 from skedasis.results.diagnosis import Diagnosis
@@ -220,6 +221,7 @@ class _Content:
             **content_of(one, "axis", "note", "warnings"),
             "reasons": dict(sorted(one.reasons.items())),
             "quality": _if_known(one.quality, _quality),
+            "calibration": _if_known(one.calibration, _calibration),
             "variance_shares": _if_known(one.variance_shares, _variance_shares),
             "ranking": [
                 {
@@ -396,8 +398,17 @@ def _quality(found: Quality) -> Content:
     return {
         **content_of(found, "kind", "rows", "left_out", "class_ as class"),
         "measures": {m.name: m.value for m in found.measures},
-        "calibration_error": found.calibration_error,
     }
+
+
+def _calibration(found: Calibration) -> Content:
+    """Return how mean labels compare with mean predictions, without points: there may be one for each row."""
+    return content_of(
+        found,
+        *("label", "prediction", "residual", "std_error", "squared_error", "miscalibration"),
+        *("discrimination", "uncertainty", "miscalibration_beyond_noise", "miscalibration_error"),
+        *("deviations", "confidence_level as deviations_level"),
+    )
 
 
 def _variance_shares(found: VarianceShares) -> Content:

@@ -17,6 +17,7 @@ from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing
 from skedasis.plots.figures import (
+    calibration,
     compare,
     multiples,
     overview,
@@ -33,6 +34,7 @@ from skedasis.report.content import ModelSection
 from skedasis.report.format import named
 from skedasis.report.given_rows import On, with_rows
 from skedasis.results.axis import LevelAxis
+from skedasis.results.calibration import calibration_text
 from skedasis.results.effect import Effect
 from skedasis.results.keywords import CurveScale
 from skedasis.results.regions import Regions
@@ -218,12 +220,12 @@ def region_panels(
 
 
 def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
-    """Draw observed proportions against predicted probabilities."""
-    quality = section.quality
-    if quality is None or quality.calibration is None:
+    """Draw mean labels against mean predictions."""
+    found = section.calibration
+    if found is None:
         return None
-    caption = tell(CAPTION["calibration"], name=named(quality.class_ or ""))
-    return drawn_figure(overview.calibration_figure(quality.calibration), ident, caption)
+    caption = tell(CAPTION["calibration"], said=calibration_text(found))
+    return drawn_figure(calibration.calibration_figure(found), ident, caption)
 
 
 # ------------------------------------------------------------------------------------- PNG files

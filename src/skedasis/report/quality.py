@@ -1,4 +1,4 @@
-"""Quality of a model: scores and calibration on the given labels."""
+"""Quality of a model on the given labels: its scores, and the calibration of its predictions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from numpy.typing import ArrayLike
 
 from skedasis._numbers import counted, number, percent
 from skedasis._types import Bools, Floats, Ints, Level, Values
+from skedasis.analysis.calibration import calibration_of_values
+from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
-from skedasis.plots.figures.overview import ReliabilityBins
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.row_values import random_half
+from skedasis.errors import DataError, ModelOutputError
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.format import named
+from skedasis.results.calibration import Calibration
+
 
 # ------------------------------------------------------------------------------ scores on arrays
-Z95 = 1.959963984540054
-"""Normal quantile of a two-sided 95 % interval."""
-
-
 def mean_squared_error(y: Floats, predicted: Floats, weight: Floats) -> tuple[float, float]:
     """Return the mean squared error and the variance of the labels."""
     mean = float(np.average(y, weights=weight))
@@ -52,34 +54,7 @@ def auc(positive: Floats, score: Floats, weight: Floats) -> float:
     return float(yes @ (below + no / 2)) / pairs if pairs > 0 else math.nan
 
 
-def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Return the 95 % Wilson interval of proportions of n rows each; n may be fractional."""
-    z = Z95
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # At 0 and 1 rounding could put the bound past the proportion itself.
-    low = np.where(share == 0, 0.0, np.maximum(centre - half, 0.0))
-    high = np.where(share == 1, 1.0, np.minimum(centre + half, 1.0))
-    return low, high
-
-
-def equal_weight_bins(score: Floats, weight: Floats, bins: int) -> Ints:
-    """Return each row's bin; bins have about equal weight, and rows with the same score share a bin."""
-    values, place = np.unique(score, return_inverse=True)
-    mass = np.bincount(place, weight)
-    before = np.cumsum(mass) - mass
-    # A value belongs to the bin that contains the middle of its rows.
-    middle = (before + mass / 2) / mass.sum()
-    part = np.minimum((bins * middle).astype(np.int64), bins - 1)
-    _, part = np.unique(part, return_inverse=True)
-    return part[place] if len(values) else place
-
-
 # ---------------------------------------------------------------------------- quality of a model
-BINS = 10
-"""Largest number of bins of a calibration plot; fewer if there are few distinct probabilities."""
-
-
 MIN_LABELS = 2
 """Smallest number of labels for any quality measure."""
 
@@ -102,8 +77,6 @@ class Quality:
     left_out: int
     sentences: tuple[str, ...]
     class_: str | None = None
-    calibration: ReliabilityBins | None = None
-    calibration_error: float = math.nan
     most_frequent: float = math.nan
 
     def __getitem__(self, name: str) -> float:
@@ -141,6 +114,40 @@ def quality(
     if isinstance(quantity, Prediction):
         return _regression_quality(quantity, values[there], labels, weight, left)
     return None, f"The explained quantity does not predict the labels: {quantity.name}."
+
+
+def page_calibration(
+    quantity: Quantity, values: Floats, dataset: Dataset, options: ExplainOptions, *, rows: bool
+) -> Calibration | None:
+    """Return the calibration of a prediction that is known at the rows; None if no label is compared with it.
+
+    Without `rows` in bins: a block of the isotonic fit may be a single row.
+    """
+    scale = quantity.on_label_scale()
+    if scale is None or dataset.y is None:
+        return None
+    there = ~missing_mask(dataset.y)
+    if int(there.sum()) < MIN_LABELS:
+        return None
+    try:
+        labels = scale.observed_labels(dataset.y[there])
+        predicted = quantity.to_label_scale(values)[there]
+    except (
+        DataError,
+        ModelOutputError,
+    ):  # labels of another kind, values beyond the largest number
+        return None
+    return calibration_of_values(
+        scale,
+        predicted,
+        labels,
+        None if dataset.weights is None else dataset.weights[there],
+        random_half(dataset.identifiers[there], options.seed),
+        options,
+        {"exact": True},
+        method="isotonic" if rows else "bins",
+        library=dataset.library,
+    )
 
 
 def label_values(
@@ -224,17 +231,10 @@ def _classification_quality(
         some = ", ".join(unknown[:3]) + (", …" if len(unknown) > 3 else "")
         return None, f"Some labels are not classes of the model: {some}."
     name = str(classes[column])
-    p, one = probability[:, column].astype(float), (place == column).astype(float)
     measures = _class_measures(place, probability, column, weight, name)
-    calibration, error = reliability(p, one, weight)
     left = int((~there).sum())
     usual = float(np.bincount(place, weight).max() / weight.sum())
-    points = f"{number(100 * error, 2)} percentage points"
-    off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
-    said = off, *_cautions(left)
-    found = Quality(
-        "classification", measures, len(place), left, said, name, calibration, error, usual
-    )
+    found = Quality("classification", measures, len(place), left, _cautions(left), name, usual)
     return found, ""
 
 
@@ -294,21 +294,3 @@ def _probabilities(
 
 def _expit(x: Floats) -> Floats:
     return np.exp(-np.logaddexp(0.0, -x))
-
-
-def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[ReliabilityBins, float]:
-    """Return the calibration curve, and the mean absolute difference of predicted and observed proportions."""
-    part = equal_weight_bins(p, weight, BINS)
-    bins = int(part.max()) + 1
-    mass: Floats = np.bincount(part, weight, bins).astype(float)
-    predicted = np.bincount(part, weight * p, bins) / mass
-    observed = np.clip(np.bincount(part, weight * one, bins) / mass, 0.0, 1.0)
-    low, high = wilson(observed, mass)
-    order = np.argsort(p, kind="stable")
-    first = np.searchsorted(part[order], np.arange(bins))
-    last = np.append(first[1:], len(p)) - 1
-    ends = p[order][first], p[order][last]
-    found = ReliabilityBins(
-        *ends, predicted, observed, low, high, np.bincount(part, minlength=bins)
-    )
-    return found, float(np.abs(predicted - observed) @ mass / mass.sum())

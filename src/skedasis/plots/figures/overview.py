@@ -1,4 +1,4 @@
-"""Overview figures: importance against heterogeneity, parts of a whole, calibration."""
+"""Overview figures: importance against heterogeneity, parts of a whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_probability
 from skedasis._numbers import counted, number
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Floats
 from skedasis.errors import UnsupportedError
 from skedasis.plots.figures.bars import first_of
 from skedasis.plots.figures.diagnosis import crosses, ends_of, interval_text
@@ -20,14 +20,11 @@ from skedasis.plots.marks import (
     Arrows,
     FigureSpec,
     Line,
-    Mark,
     Names,
     Panel,
     Points,
-    Rectangles,
     Segments,
     Text,
-    Title,
     Tooltip,
 )
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
@@ -324,97 +321,3 @@ def _bootstrap(
     for name, effect in some.items():
         found |= _bootstrap({name: effect}, seed, source, level)
     return found
-
-
-# --- calibration ---------------------------------------------------------------------------------
-
-WHOLE = 0.5
-"""If probabilities span more than this, the axes go from 0 to 1."""
-
-THIN = 0.004
-"""Smallest width of a bin, as a fraction of the axis: a bin with a single value is visible, too."""
-
-
-@dataclass(frozen=True, eq=False)
-class ReliabilityBins:
-    """Bins of the predicted probability of a class, and the observed frequency of the class in each."""
-
-    left: Floats
-    right: Floats
-    predicted: Floats
-    observed: Floats
-    lower: Floats
-    upper: Floats
-    count: Ints
-
-
-def calibration_figure(bins: ReliabilityBins) -> FigureSpec:
-    """Return a reliability diagram: observed frequency against predicted probability, and rows per bin."""
-    there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
-    low, high = _range(bins, there)
-    x = PlotAxis("predicted probability", None, low, high, 0.02)
-    y = PlotAxis("observed frequency of the class", None, low, high, 0.02)
-    k = np.flatnonzero(there)
-    k = k[np.argsort(bins.predicted[k], kind="stable")]
-    predicted, observed, count = bins.predicted[k], bins.observed[k], bins.count[k].astype(float)
-    known = np.isfinite(bins.lower[k]) & np.isfinite(bins.upper[k])
-    at, diagonal = predicted[known], np.array(x.limits)
-    marks: tuple[Mark, ...] = (
-        Line(diagonal, diagonal, "ideal", "perfect calibration"),
-        Segments(
-            at, bins.lower[k][known], at, bins.upper[k][known], "whisker", "95 % interval", caps=5.3
-        ),
-        Points(predicted, observed, "numeric", "observed frequency"),
-    )
-    n = int(count.sum())
-    notes = (counted(n, "row"), counted(len(k), "bin")) if n else ("no rows",)
-    cuts = [-np.inf, *((predicted[:-1] + predicted[1:]) / 2).tolist(), np.inf]
-    tips = tuple(
-        Tooltip(a, b, _bin_tip(bins, i), below=1)
-        for i, a, b in zip(k.tolist(), cuts[:-1], cuts[1:], strict=False)
-    )
-    main = Panel(x, y, marks, 220.0, Title("Calibration"), notes, tooltips=tips)
-    middle = (bins.left[k] + bins.right[k]) / 2
-    half = np.maximum(bins.right[k] - bins.left[k], THIN * float(np.ptp(x.limits))) / 2
-    rows = Panel(
-        x,
-        PlotAxis("rows", None, 0.0, 1.08 * float(count.max(initial=1)), 0.0),
-        (Rectangles(middle - half, middle + half, np.zeros(len(k)), count, "margin"),),
-        40.0,
-        kind="detail",
-    )
-    said = (
-        f"Observed frequency of the class against predicted probability, {counted(len(k), 'bin')}"
-    )
-    pairs = "; ".join(
-        f"predicted {number(p)} observed {number(o)}"
-        for p, o in zip(predicted.tolist(), observed.tolist(), strict=True)
-    )
-    alt = f"{said}: {pairs}." if pairs else f"{said}."
-    order = ("observed frequency", "95 % interval", "perfect calibration")
-    return FigureSpec(((main, rows),), "Calibration", alt, order=order)
-
-
-def _range(bins: ReliabilityBins, there: Bools) -> tuple[float, float]:
-    """Return the ends of both axes: 0 and 1, or a smaller range for rare or almost certain events."""
-    ends = [bins.left, bins.right, bins.predicted, bins.observed, bins.lower, bins.upper]
-    known = np.concatenate([e[there & np.isfinite(e)] for e in ends])
-    if len(known) == 0:
-        return 0.0, 1.0
-    low, high = float(known.min()), float(known.max())
-    if high - low > WHOLE or high <= low:
-        return 0.0, 1.0
-    # A nearby 0 or 1 is included, because these values have a meaning.
-    low, high = (0.0 if low < high - low else low), (1.0 if 1 - high < high - low else high)
-    return low, high
-
-
-def _bin_tip(b: ReliabilityBins, k: int) -> str:
-    """Return the tooltip of a bin."""
-    left, right, mean, observed, lower, upper = (
-        number(float(v[k])) for v in (b.left, b.right, b.predicted, b.observed, b.lower, b.upper)
-    )
-    return (
-        f"predicted {left} – {right}, mean {mean}\nobserved {observed} ({lower} to {upper})\n"
-        f"{counted(int(b.count[k]), 'row')}"
-    )
