@@ -26,7 +26,7 @@ from skedasis.stats.calibration import (
 from tests.long.figures import long_case
 
 Mean = Callable[[np.ndarray], np.ndarray]
-INNER, ENDS = np.array([0.1, 0.25, 0.5, 0.75, 0.9]), np.array([0.02, 0.98])
+INNER = np.array([0.1, 0.25, 0.5, 0.75, 0.9])
 
 
 def same(x: np.ndarray) -> np.ndarray:

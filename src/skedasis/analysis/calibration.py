@@ -130,7 +130,8 @@ def calibration(
 
     **Wrong on average.** Each bin, and all rows together, is tested; neighbours in the same direction are joined
     (`Calibration.deviations`). The level is that of all tests together (Bonferroni). A proportion has the binomial
-    test, other labels Student's.
+    test, other labels Student's, which finds something in 4 to 5 % of calibrated models with normal labels, and in 8 %
+    with counts about a mean of 1 in 200 to 1,000 rows, because these are skewed.
 
     **Squared error.** It is miscalibration − discrimination + uncertainty, where miscalibration is what it falls by if
     the isotonic fit replaces the prediction. This also follows noise. `Calibration.miscalibration_beyond_noise` is
