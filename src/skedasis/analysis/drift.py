@@ -153,7 +153,8 @@ def drift(
     X_old : array, data frame or ParquetData of n rows
         The old rows, or the only ones. Never modified.
     new : quantity, fitted estimator, network, callable, or path of a model's file, optional
-        The new model; by default the old one: ``sd.drift(model, X_old, X_new=X_new)``.
+        The new model; by default the old one: ``sd.drift(model, X_old, X_new=X_new)``. It gets the columns of `X_old`;
+        one that takes others is passed as a function, ``lambda X: new.predict(X[columns])``.
     X_new : array, data frame or ParquetData, optional
         The new rows; by default the old ones: ``sd.drift(old, X, new)``. With the columns of `X_old`, matched by name
         in any order. Numbers may have other types, and there may be other levels.
@@ -236,7 +237,8 @@ def drift(
     ... )
     >>> [(part.part, round(part.value, 1)) for part in found.parts]
     [('change', 2.0), ('rows moved', 1.0), ('model changed', 1.0), ('jointly', 0.0)]
-    >>> print(found.verdict[0])
+    >>> print(found.verdict[0].partition(": ")[2])
+    +1.04 because rows moved and +1.00 because the model changed.
     """
     started = time.perf_counter()
     for model, call in ((old, "sd.drift(m, X_old, X_new=X_new)"), (new, "sd.drift(old, X_old, m)")):

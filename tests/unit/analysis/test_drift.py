@@ -257,6 +257,16 @@ def test_tables_of_other_orders_types_and_levels():
     assert other.to_frame(of="features").shape[0] == 3
 
 
+def test_a_model_of_other_columns_is_a_function_that_chooses_them():
+    X = pd.DataFrame(table(0, 300), columns=list("abc"))
+    old = LinearRegression().fit(X[["a", "b"]], X["a"] + X["b"])
+    new = LinearRegression().fit(X[["c", "b", "a"]], X["a"] + X["b"] + X["c"])
+    found = sd.drift(
+        lambda X: old.predict(X[["a", "b"]]), X, lambda X: new.predict(X[["c", "b", "a"]]), **QUIET
+    )
+    assert [f.curve_found for f in found.features] == [False, False, True]
+
+
 def test_a_loss_drifts_with_the_labels_of_both_tables():
     X = table(0, 600)
     y = X[:, 0] + np.random.default_rng(1).normal(size=600)
