@@ -1,5 +1,7 @@
 """Model quality against scikit-learn's metrics, calibration against a plain loop, and reasons for missing figures."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn import metrics
@@ -8,6 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import skedasis as sd
 from skedasis.report import quality
 from skedasis.report.content import gather
+from skedasis.report.findings import SENTENCES, findings
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +168,57 @@ def test_where_there_is_none_it_is_said_why(X, model, labels, why):
     section = told_of(model, X, given[labels])
     assert section.quality is None
     assert why in section.reasons["quality"]
+
+
+# --------------------------------------------------------------------------- where a model is wrong
+
+
+def test_where_the_model_is_wrong_is_that_of_weak_spots_without_another_model_row():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 3))
+    y = X[:, 0] + 2 * (X[:, 1] > 0.6) + 0.5 * rng.normal(size=1500)
+    page = gather(lambda X: X[:, 0], X, y, progress=False, pairs=0, uncertainty=False)
+    section = page.sections[0]
+    alone = sd.weak_spots(lambda X: X[:, 0], X, y)
+    assert section.where_wrong.found.groups == alone.groups
+    assert section.where_wrong.error == pytest.approx(np.abs(y - X[:, 0]).mean())
+    without = gather(lambda X: X[:, 0], X, progress=False, pairs=0, uncertainty=False).sections[0]
+    assert without.where_wrong is None
+    rows, rows_without = (
+        sum(p.provenance["model_rows"] for p in s.passes) for s in (section, without)
+    )
+    assert rows == rows_without
+    # The bias of 2 exceeds half of the mean absolute error: it is one of the sentences that are to be known first.
+    said = [f.text for f in findings(section)[:SENTENCES]]
+    assert any(re.match(r"The prediction is [\d.]+ too low where x1 > 0\.6", text) for text in said)
+
+
+def test_a_small_bias_is_on_the_page_but_not_first_and_none_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (3000, 3))
+    noise = rng.normal(size=3000)
+    small = told_of(lambda X: X[:, 0], X, X[:, 0] + 0.3 * (X[:, 1] > 0) + noise)
+    assert len(small.where_wrong.found) > 0
+    assert small.where_wrong.large is None
+    assert not any("too low" in f.text for f in findings(small))
+    right = told_of(lambda X: X[:, 0], X, X[:, 0] + noise)
+    assert len(right.where_wrong.found) == 0
+    path = tmp_path / "page.html"
+    sd.report(lambda X: X[:, 0], X, X[:, 0] + noise, path=path, pairs=0, progress=False)
+    page = path.read_text(encoding="utf-8")
+    assert "Where the model is wrong</h3>" in page
+    assert "No part of the rows was found where the prediction is wrong on average." in page
+
+
+def test_rows_without_a_label_are_left_out_and_logits_are_compared_as_probabilities(X, classes):
+    y = X[:, 0] + np.random.default_rng(0).normal(size=400)
+    y[:100] = np.nan
+    section = told_of(lambda X: X[:, 0], X, y)
+    assert section.where_wrong.found.overall.rows == 300
+    few = np.full(400, np.nan)
+    few[:30] = 0.5
+    assert told_of(lambda X: X[:, 0], X, few).where_wrong is None
+    model = LogisticRegression().fit(X, classes)
+    logit, chance = (told_of(q(model), X, classes).where_wrong for q in (sd.logit, sd.probability))
+    assert logit.found.overall.bias == pytest.approx(chance.found.overall.bias)
+    assert chance.found.quantity.startswith("P(")

@@ -73,7 +73,7 @@ from skedasis.report.passes import (
     ReportPass,
     with_scores,
 )
-from skedasis.report.quality import Quality, page_calibration, quality
+from skedasis.report.quality import Quality, WhereWrong, page_calibration, quality, where_wrong
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.calibration import Calibration
@@ -117,6 +117,7 @@ class ModelSection:
     """Of an entropy, whether it is that of classes."""
     quality: Quality | None = None
     calibration: Calibration | None = None
+    where_wrong: WhereWrong | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
     mean: float = math.nan
     variance_shares: VarianceShares | None = None
@@ -283,6 +284,9 @@ def build_sections(
             if good is None
             else page_calibration(quantity, values, dataset, runner.options, rows=options.rows)
         )
+        wrong = None
+        if good is not None:
+            wrong = where_wrong(quantity, values, dataset, runner.options.seed)
         every = main.regions[label].regions if label in main.regions else {}
         regions = _on_others(every)
         reasons = {"quality": no_quality, "variance_shares": no_shares, "uncertainty": certain}
@@ -328,6 +332,7 @@ def build_sections(
             of_classes=_of_classes(quantity),
             quality=good,
             calibration=calibrated,
+            where_wrong=wrong,
             regions=regions,
             mean=float(np.average(values, weights=dataset.weights)),
             variance_shares=shares.get(label),

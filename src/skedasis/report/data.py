@@ -222,6 +222,7 @@ class _Content:
             "reasons": dict(sorted(one.reasons.items())),
             "quality": _if_known(one.quality, _quality),
             "calibration": _if_known(one.calibration, _calibration),
+            "weak_spots": _if_known(one.where_wrong, lambda wrong: wrong.found.to_dict()),
             "variance_shares": _if_known(one.variance_shares, _variance_shares),
             "ranking": [
                 {

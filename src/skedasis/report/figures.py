@@ -23,6 +23,7 @@ from skedasis.plots.figures import (
     overview,
     regions,
     variance_shares,
+    weak_spots,
 )
 from skedasis.plots.figures.curve_height import has_mean_of_quantity, lift
 from skedasis.plots.figures.effect import effect_figure
@@ -217,6 +218,14 @@ def region_panels(
     _, *notes = map(sentence, spec.notes)  # the first one is what the page says above
     captions.append(" ".join(notes))
     return [page_figure(d, c) for d, c in zip((*drawn, legend), captions, strict=True)]
+
+
+def weak_spots_figure(section: ModelSection, ident: str) -> PageFigure | None:
+    """Draw the groups of rows in which the model is wrong on average, if there are some."""
+    wrong = section.where_wrong
+    if wrong is None or not wrong.found:
+        return None
+    return drawn_figure(weak_spots.weak_spots_figure(wrong.found), ident, CAPTION["wrong"])
 
 
 def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:

@@ -12,7 +12,16 @@ from itertools import combinations
 import numpy as np
 
 from skedasis._escaping import one_line
-from skedasis._numbers import ROUNDING_NOISE, counted, fraction, listed, size, with_minus, within
+from skedasis._numbers import (
+    ROUNDING_NOISE,
+    counted,
+    fraction,
+    listed,
+    sentence,
+    size,
+    with_minus,
+    within,
+)
 from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import shorten
@@ -46,6 +55,7 @@ from skedasis.results.sentences import (
     WHERE,
     tell,
 )
+from skedasis.results.weak_spots import weak_spot_text
 
 LEAST_PART = 0.02
 """Features with a smaller fraction of the sum of all squared sizes are not mentioned."""
@@ -187,12 +197,12 @@ def findings(section: ModelSection, *, first: int = SENTENCES) -> tuple[Sentence
     if not sizes:
         said = tell(MODEL["nothing"], quantity=quantity_phrase(section))
         return (Sentence("nothing", (), said),)
-    poor = _poor_model(section)
+    poor, weak = _poor_model(section), _weak_spot(section)
     stories = list(_stories(section, sizes))
     told = [story.finding for story in stories]
     pair, unsure = _pair_finding(section, stories), uncertainty_findings(section)
-    found = told[: max(first - len(poor) - len(pair), 1)]
-    last = [] if poor else _warning_finding(section, found)
+    found = told[: max(first - len(poor) - len(weak) - len(pair), 1)]
+    last = weak or ([] if poor else _warning_finding(section, found))
     found += pair[: max(first - len(poor) - len(found) - len(last), 0)]
     if len(poor) + len(found) + len(last) < first:
         found += unsure[:1]
@@ -955,6 +965,24 @@ def _poor_model(section: ModelSection) -> list[Sentence]:
             said = tell(MODEL["poor"], measure=name, value=fraction(quality[name]))
             return [Sentence("caution", (), said)]
     return []
+
+
+def _weak_spot(section: ModelSection) -> list[Sentence]:
+    """Return where the model is wrong on average, if its bias there is surely half of its mean absolute error."""
+    wrong = section.where_wrong
+    spot = None if wrong is None else wrong.large
+    if wrong is None or spot is None:
+        return []
+    return [
+        Sentence("caution", (), sentence(weak_spot_text(wrong.found, spot, wrong_phrase(section))))
+    ]
+
+
+def wrong_phrase(section: ModelSection) -> str:
+    """Return what is compared with the labels: the quantity as in other sentences, unless it is on another scale."""
+    wrong = section.where_wrong
+    same = wrong is None or wrong.found.quantity == section.quantity
+    return quantity_phrase(section) if same else ""
 
 
 def _warning_finding(section: ModelSection, found: Sequence[Sentence]) -> list[Sentence]:

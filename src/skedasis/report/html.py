@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
-from skedasis._numbers import counted, number, number_or_zero, percent, unbroken
+from skedasis._numbers import counted, number, number_or_zero, percent, sentence, unbroken
 from skedasis.plots.elements import plain
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.drift import drift_figure
@@ -38,7 +38,7 @@ from skedasis.report.features import (
     size_remarks,
 )
 from skedasis.report.figures import drawn_figure
-from skedasis.report.findings import NAME_LENGTH, uncertainty_findings
+from skedasis.report.findings import NAME_LENGTH, uncertainty_findings, wrong_phrase
 from skedasis.report.first_screen import first_screen, models_first_screen
 from skedasis.report.format import (
     Context,
@@ -58,6 +58,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.effect_words import depends_on_cell, share_text
 from skedasis.results.provenance import summed_costs
 from skedasis.results.sentences import DRIFT_PARTS, UNEXPLAINED, tell
+from skedasis.results.weak_spots import weak_spots_texts
 
 
 # ------------------------------------------------------------------------------ methods and cost
@@ -325,6 +326,8 @@ def model_context(
         "measures": () if section.quality is None else section.quality.measures,
         "quality": _quality_notes(section),
         "figures": [f for f in figures if f is not None],
+        "wrong": _where_wrong(section),
+        "wrong_figure": report_figures.weak_spots_figure(section, f"{ident}-wrong"),
         "where": report_figures.importance_figure(section, anchors, f"{ident}-places"),
         "arrows": any(regions_point(r) is not None for r in section.regions.values()),
         "all": report_figures.draw_overview(section.rhale, f"{ident}-all", section.scale),
@@ -336,6 +339,16 @@ def model_context(
         "origins": provenance_table(section),
         "code": program(section.code, [("places",), ("all",)]),
     }
+
+
+def _where_wrong(section: ModelSection) -> list[str]:
+    """Return where the model is wrong on average, or that no such rows were found."""
+    wrong = section.where_wrong
+    return (
+        []
+        if wrong is None
+        else [sentence(t) for t in weak_spots_texts(wrong.found, wrong_phrase(section))]
+    )
 
 
 def _quality_notes(section: ModelSection) -> list[str]:

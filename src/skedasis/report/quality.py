@@ -13,15 +13,18 @@ from numpy.typing import ArrayLike
 from skedasis._numbers import counted, number, percent
 from skedasis._types import Bools, Floats, Ints, Level, Values
 from skedasis.analysis.calibration import calibration_of_values
+from skedasis.analysis.weak_spots import FEWEST_ROWS, SpotOptions, spots_of_values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
+from skedasis.engine.conditioning import conditioning_features
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.row_values import random_half
-from skedasis.errors import DataError, ModelOutputError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.format import named
 from skedasis.results.calibration import Calibration
+from skedasis.results.weak_spots import WeakSpot, WeakSpots
 
 
 # ------------------------------------------------------------------------------ scores on arrays
@@ -173,6 +176,52 @@ def label_values(
     except (TypeError, ValueError):  # labels that are neither numbers nor classes
         return None
     return np.where(np.isfinite(found), found, np.nan)
+
+
+# ------------------------------------------------------------------------ where a model is wrong
+LARGE = 0.5
+"""A bias of this part of the mean absolute error makes up much of the error in its group. The first screen says it if
+the whole 95 % interval is larger."""
+
+
+@dataclass(frozen=True, eq=False)
+class WhereWrong:
+    """The groups of rows in which a model is wrong on average."""
+
+    found: WeakSpots
+    error: float
+    """The mean absolute difference of label and prediction."""
+
+    @property
+    def large(self) -> WeakSpot | None:
+        """Return the largest weak spot whose bias is surely at least half of the mean absolute error; None without."""
+        for spot in self.found:
+            sign = 1.0 if spot.bias > 0 else -1.0
+            if min(sign * end for end in spot.interval()) >= LARGE * self.error:
+                return spot
+        return None
+
+
+def where_wrong(
+    quantity: Quantity, values: Floats, dataset: Dataset, seed: int
+) -> WhereWrong | None:
+    """Return where a model is wrong, given its predictions, (n,); None if the labels do not say it. No model row."""
+    scale = quantity.on_label_scale()
+    if dataset.y is None or scale is None:
+        return None
+    there = np.flatnonzero(~missing_mask(dataset.y))
+    rows = dataset if len(there) == len(dataset) else dataset.subset(there)
+    if len(there) < FEWEST_ROWS or rows.y is None:
+        return None
+    try:
+        labels = scale.observed_labels(rows.y)
+    except (DataError, UnsupportedError):  # labels of another kind
+        return None
+    values = quantity.to_label_scale(values[there])
+    known = conditioning_features(rows, rows.features, None, ())
+    found = spots_of_values(scale, values, rows, known, SpotOptions(), seed)
+    error = float(np.average(np.abs(labels - values), weights=rows.weights))
+    return WhereWrong(found, error)
 
 
 # ---------------------------------------------------------------------------------------- numbers

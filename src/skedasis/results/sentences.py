@@ -395,6 +395,10 @@ GROUP = "{rows:#row} ({share:%}): {said}[; {others}]"
 # --- the captions of a page -----------------------------------------------------------------------
 
 CAPTION: Mapping[str, str] = {
+    "wrong": (
+        "Mean label minus mean prediction in groups of rows, with 95 % intervals, at rows that did not choose the "
+        "groups."
+    ),
     "slopes": "{method}: the average effect and how rows differ from it; below, the slopes in each bin.",
     "levels": (
         "{method} at each level: the average effect and how rows differ from it; below, the differences between "

@@ -311,8 +311,9 @@ def who_text(found: WeakSpots) -> str:
     return "the model" if found.quantity == PREDICTION else found.quantity
 
 
-def weak_spot_text(found: WeakSpots, spot: WeakSpot, who: str) -> str:
+def weak_spot_text(found: WeakSpots, spot: WeakSpot, who: str = "") -> str:
     """Say by how much a model is wrong in a group of rows, with the interval and the part of the rows."""
+    who = who or who_text(found)
     facts: dict[str, object] = {"who": who, "loss": found.of, "unit": found.unit, "rule": spot.rule}
     if found.of == "bias" or math.isnan(spot.ratio):
         kind, numbers = "bias" if found.of == "bias" else "excess", _amount(spot)
