@@ -173,6 +173,7 @@ LOWER = {
     ("compared effects", 3.3): 0.19,
     ("compared effects", 7.0): 0.25,
     ("difference of levels", 3.3): 0.27,
+    ("rating table", 3.3): 0.25,
     ("rating table", 7.0): 0.26,
 }
 
