@@ -386,7 +386,12 @@ def effect_difference(first: Effect, second: Effect) -> EffectDifference:
     quantities = dict.fromkeys((about.quantity, other.quantity))
     axis, curves, notes = _on_common_points(first, second)
     centered = not all(map(_has_height, (first, second)))
-    weight = np.mean([c.weight / c.weight.sum() for c in curves], axis=0)
+    size = len(axis)
+    # Where the common range is so short that no mean of a cell is in it, its points count alike.
+    shares = [
+        c.weight / total if (total := c.weight.sum()) else np.full(size, 1 / size) for c in curves
+    ]
+    weight = np.mean(shares, axis=0)
     if centered:
         curves = curves[0].centred(weight), curves[1].centred(weight)
     one, two = curves

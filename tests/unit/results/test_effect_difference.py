@@ -153,6 +153,16 @@ def test_few_values_and_the_common_range():
     assert "Compared from 2 to 5, where both tables have rows." in str(part)
 
 
+def test_a_short_common_range_has_a_centre():
+    left, right = OLD.assign(x=OLD["x"] + 1), NEW.assign(x=NEW["x"] + 2.95)
+    one, two = (sd.explain(Q, X, "x", method=sd.ALE(bins=2)) for X in (left, right))
+    d = one - two
+    assert 0 < d.x[-1] - d.x[0] < 0.2
+    assert np.isfinite(d.value).all()
+    assert np.isfinite(d.std_error).all()
+    np.testing.assert_allclose(d.weight @ d.value, 0.0, atol=1e-12)
+
+
 def test_what_may_be_due_to_different_grids_is_allowed_for():
     curved = sd.prediction(lambda X: np.sin(3 * X["x"]))
     new, old = (
