@@ -80,7 +80,9 @@ def _horizontal(d: EffectDifference) -> tuple[PlotAxis, Floats]:
     if d.levels is not None:
         names = distinct_names([clean(text) for text in d.texts], LONGEST)
         return PlotAxis(name, unit, -0.5, len(at) - 0.5, 0.0, tuple(at.tolist()), names), at
-    return PlotAxis(name, unit, float(at[0]), float(at[-1]), 0.03, time=d.time), at
+    few = len(at) <= effect_parts.OWN_TICKS and d.time is None and np.array_equal(at, np.rint(at))
+    ticks = tuple(at.tolist()) if few else ()
+    return PlotAxis(name, unit, float(at[0]), float(at[-1]), 0.03, ticks, time=d.time), at
 
 
 def _curves(d: EffectDifference, at: Floats) -> Iterator[Mark]:
