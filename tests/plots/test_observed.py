@@ -16,7 +16,8 @@ from skedasis.plots.draw_matplotlib import draw as draw_matplotlib
 from skedasis.plots.draw_svg import draw as draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.multiples import effects_figure
-from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
+from skedasis.plots.figures.regions import regions_figure
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Line, Panel, Points, Rectangles, Segments, marks_of
 from skedasis.results.effects import Effects
@@ -134,16 +135,6 @@ def test_values_of_a_split_have_their_own_means_side_by_side(feature):
     first, second = (points(main, f"observed{s}").x for s in (0, 1))
     assert (first < second).all()
     assert (second[:-1] < first[1:]).all()
-
-
-def test_of_many_values_of_a_split_the_six_with_most_rows_are_shown():
-    split = np.minimum(RNG.geometric(0.2, N), 9)
-    effect = made("city", split)
-    spec = effect_figure(effect)
-    most = sorted(range(1, 10), key=lambda v: -(split == v).sum())[:6]
-    shown = [name for name in legend(spec) if name.startswith("set = ")]
-    assert shown == [f"set = {v}" for v in sorted(most)]
-    assert "the 6 values of set with most rows are shown, 3 are not" in spec.main.notes
 
 
 def test_levels_that_are_not_shown_have_no_means():
@@ -345,3 +336,35 @@ def test_the_option_is_a_flag():
     with pytest.raises(DataError, match="observed"):
         EFFECTS["hr"].plot(observed="yes")
     assert "mean prediction" in texts(effect_figure(made("hr")))
+
+
+# --- regions ----------------------------------------------------------------------------------------
+
+
+def test_the_panel_of_a_region_has_the_means_of_its_rows():
+    city = X["city"].to_numpy() == "Rome"
+    found = sd.explain(
+        sd.prediction(lambda X: predict(X) * np.where(X["city"] == "Rome", 2.0, 1.0), unit="bikes"),
+        X,
+        "temp",
+        method="ale",
+        by={"Rome": city, "elsewhere": ~city},
+    )
+    masks = [city if rule == "Rome" else ~city for rule in found.rules]
+    effects = tuple(
+        replace(e, observed=observed_of(X["temp"][m], Y[m], predict(X)[m], EDGES))
+        for e, m in zip(found.effects, masks, strict=True)
+    )
+    regions = replace(found, effects=effects)
+    raised = regions_figure(regions, RegionsPlotOptions(scale="prediction"))
+    for (panel, *_), effect in zip(raised.stacks, effects, strict=False):
+        labels = points(panel, "observed")
+        np.testing.assert_allclose(labels.y, effect.observed.label[0])
+        assert panel.y.range[0] < labels.y.min() < labels.y.max() < panel.y.range[1]
+        assert any("mean label" in text for tip in tips(panel) for text in tip)
+    for view in (
+        RegionsPlotOptions(),
+        RegionsPlotOptions(scale="prediction", observed=False),
+        RegionsPlotOptions(scale="prediction", kind="together"),
+    ):
+        assert not any("observed" in styles(p) for p in regions_figure(regions, view).panels)

@@ -281,6 +281,7 @@ def test_what_is_left_out_of_a_page_is_named(content):
         checks = [c["message"] for f in every for c in f["checks"]]
         parts = {
             "bins": [f["bins"] for f in every],
+            "mean labels": [f["observed"] for f in every],
             "PDPs": [f["pdp"] for f in every],
             "curves in regions": rules,
             "messages of checks": checks,
@@ -295,7 +296,7 @@ def test_what_is_left_out_of_a_page_is_named(content):
         most = max((len(c["value"]) for c in curves), default=0)
         assert not points or most <= int(points.rpartition(" ")[2])
         said.append(data["left_out"])
-    assert [len(some) for some in said] == [1, 2, 3, 3, 5, 5, 5]
+    assert [len(some) for some in said] == [1, 2, 3, 4, 4, 6, 6, 6]
 
 
 def test_thinned_curves_keep_their_ends_and_peaks():

@@ -144,6 +144,10 @@ class ExplainKeywords(ScoredKeywords, total=False):
     """With observed: the column by whose values the means are kept apart, such as training and test rows."""
 
 
+UNOBSERVED: ExplainKeywords = {"observed": False, "split": None}
+"""Options of passes that are not about labels."""
+
+
 class RefitKeywords(ExplainKeywords, total=False):
     """The keywords of `explain` for several fits of one learner, beside `refits`."""
 

@@ -37,7 +37,7 @@ from skedasis.engine.budget import (
     too_few,
 )
 from skedasis.engine.heterogeneity_score import count_score_rows
-from skedasis.engine.options import ExplainOptions
+from skedasis.engine.options import UNOBSERVED, ExplainOptions
 from skedasis.engine.prepare import Job, job_without_model
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
@@ -323,6 +323,7 @@ def demand_without_model(
 ) -> Demand:
     """Return what a model's report asks of the model at most, without calling it; `timing` is that of its calls."""
     n, names, models = len(dataset), page.names(), quantity.rows_per_row
+    options = replace(options, **UNOBSERVED)  # the predictions are counted below
     of_call, of_row, cost = timing
     distribution = _may_have_distribution(quantity)
     if distribution and cost.rows:
@@ -373,6 +374,8 @@ def demand_of(
     max_model_rows: int | None,
 ) -> Demand:
     """Return what a model's report will ask of the model, counted unless that is little and not limited."""
+    # The predictions, which mean labels are compared with, are counted once.
+    job = replace(job, observed=None, options=replace(job.options, **UNOBSERVED))
     n, caller, trees = len(job.dataset), job.checked.caller, not job.is_called
     of_call = caller.seconds(0, 1)
     of_row = caller.seconds(1, 1) - of_call

@@ -117,13 +117,18 @@ def figure_codes(
     *,
     rows: bool,
     points: Mapping[str, int],
+    split: str = "",
 ) -> dict[tuple[str, ...], str]:
     """Return the code of each figure. `points` are those of PDPs with another number than the default."""
-    found: dict[tuple[str, ...], str] = {("import",): _preamble(call, uncertainty, by)}
+    seen = any(e.observed is not None for e in effects.values())
+    labels = {"y": "y", "observed": "True", **({"split": split} if split else {})} if seen else {}
+    found: dict[tuple[str, ...], str] = {
+        ("import",): _preamble(call, uncertainty, by, [n for n in labels.values() if n in GIVEN])
+    }
     for name, effect in effects.items():
         kind = effect.about.feature.kind
         pdp = pdp_method(kind, rows=rows, points=points.get(name))
-        found |= _feature_code(call, name, kind, pdp)
+        found |= _feature_code(call, name, kind, pdp, labels)
     numeric = [n for n, e in effects.items() if e.about.feature.kind != "nominal"]
     if numeric:
         every = call.explain(repr(numeric), method_code(RHALE()))
@@ -149,9 +154,11 @@ def _regions_code(call: Call, name: str, by: object) -> str:
     return f"sd.explain({call.model}, X, {where}, by={given}{call.keywords()}){call.output}"
 
 
-def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) -> str:
+def _preamble(
+    call: Call, uncertainty: UncertaintySection | None, by: object, more: Sequence[str]
+) -> str:
     """Return the code that precedes all others: imports, and a comment on the names used."""
-    names = ["X", *(n for n in call.options.changed() if n in BY_NAME)]
+    names = [*dict.fromkeys(["X", *(n for n in call.options.changed() if n in BY_NAME), *more])]
     if by is not None and not isinstance(by, (str, int, tuple)):
         names.append("by")
     if uncertainty is not None and uncertainty.diagnosis is not None and "y" not in names:
@@ -162,16 +169,28 @@ def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) ->
     return f"{imports}\n# {what}, {', '.join(names)}: as passed to sd.report"
 
 
-def _feature_code(call: Call, name: str, kind: str, pdp: PDP) -> dict[tuple[str, ...], str]:
+GIVEN = ("y", "split")
+"""Labels and values of a split, to which the code refers by name."""
+
+
+def split_code(split: object) -> str:
+    """Return a split as source code: a column, or the name of an array; empty without any."""
+    return "" if split is None else repr(split) if isinstance(split, (str, int)) else "split"
+
+
+def _feature_code(
+    call: Call, name: str, kind: str, pdp: PDP, labels: Mapping[str, str]
+) -> dict[tuple[str, ...], str]:
     main, ale = method_code(main_method(kind)), method_code(ALE())
     if kind == "nominal":  # the default gives their ALE
         main = ale = ""
     methods = {"main": main, "ale": ale, "pdp": method_code(pdp), "mplot": method_code(MPlot())}
     effects = {part: call.explain(repr(name), method) for part, method in methods.items()}
+    plots = effects | {"main": call.explain(repr(name), main, **labels)}
     seed = f", random_state={call.options.seed!r}" if call.options.seed else ""
     compared = ", ".join(effects[part] for part in ("ale", "pdp", "mplot"))
     return {
-        **{(part, name): f"{effect}.plot()" for part, effect in effects.items()},
+        **{(part, name): f"{effect}.plot()" for part, effect in plots.items()},
         ("compare", name): f"sd.compare([{compared}])",
         ("checks", name): f"{effects['main']}.checks(X=X, beside={effects['pdp']}{seed})",
     }

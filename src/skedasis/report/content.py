@@ -23,9 +23,10 @@ from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
 from skedasis.data.features import Feature, Groups, NoValues, OutOfRange
-from skedasis.engine.argument_types import FeatureList, GivenRegions
+from skedasis.engine.argument_types import FeatureList, GivenRegions, SplitBy
 from skedasis.engine.budget import LONG
-from skedasis.engine.options import ExplainOptions, ReportKeywords
+from skedasis.engine.observed import check_labels
+from skedasis.engine.options import UNOBSERVED, ExplainOptions, ReportKeywords
 from skedasis.engine.region_pass import RegionPass
 from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.engine.select import FeatureSelection, as_features, as_method
@@ -61,7 +62,15 @@ from skedasis.report.budget import (
     timed,
 )
 from skedasis.report.changed import NOTHING, OldRows, PageChanges, rows_left, what_changed
-from skedasis.report.code import CURVES, Call, at_scale, called_points, figure_codes, pdp_method
+from skedasis.report.code import (
+    CURVES,
+    Call,
+    at_scale,
+    called_points,
+    figure_codes,
+    pdp_method,
+    split_code,
+)
 from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
 from skedasis.report.given_rows import GivenRow, RowCurves, given_rows, named_rows, places_of
@@ -79,9 +88,10 @@ from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.calibration import Calibration
 from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
 from skedasis.results.checks.extrapolation import FeatureSpace
-from skedasis.results.effect import Effect, ValueStepsEffect
+from skedasis.results.effect import TRUSTED_ROWS, Effect, ValueStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.keywords import CurveScale
+from skedasis.results.observed_words import OffCells, deviations
 from skedasis.results.regions import Regions
 from skedasis.results.sentences import UNEXPLAINED, tell
 from skedasis.results.surface import Surface
@@ -119,6 +129,8 @@ class ModelSection:
     calibration: Calibration | None = None
     where_wrong: WhereWrong | None = None
     regions: Mapping[str, Regions] = field(default_factory=dict)
+    deviations: Mapping[str, tuple[OffCells, ...]] = field(default_factory=dict)
+    """Where the mean residual along a feature is clearly not 0."""
     mean: float = math.nan
     variance_shares: VarianceShares | None = None
     interactions: StrongestPairs = field(default_factory=StrongestPairs)
@@ -198,7 +210,9 @@ def without_rows(result: ResultT) -> ResultT:
     if isinstance(result, Effects):
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
     if isinstance(result, Effect):
-        bare = replace(result, rows=None, curves=None)
+        seen = result.observed
+        seen = None if seen is None else seen.of_many_rows(TRUSTED_ROWS)
+        bare = replace(result, rows=None, curves=None, observed=seen)
         if not isinstance(bare, ValueStepsEffect) or bare.spec.on_cells:
             return bare
         # Features of many whole numbers keep sums for each observed value: these nearly are rows.
@@ -302,6 +316,7 @@ def build_sections(
             options.by,
             rows=options.rows,
             points=_points(pdp),
+            split=split_code(runner.options.split),
         )
         one = ModelSection(
             name=name if label is None else f"{name}: {label}",
@@ -334,6 +349,7 @@ def build_sections(
             calibration=calibrated,
             where_wrong=wrong,
             regions=regions,
+            deviations=deviations(rhale),
             mean=float(np.average(values, weights=dataset.weights)),
             variance_shares=shares.get(label),
             interactions=interactions[label],
@@ -506,19 +522,23 @@ def gather(
     uncertainty: bool = True,
     regions: bool = True,
     by: GivenRegions | None = None,
+    observed: bool = True,
+    split: SplitBy | None = None,
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
     old: OldRows | None = None,
     **keywords: Unpack[ReportKeywords],
 ) -> ReportContent:
     """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report."""
-    _check(pairs, uncertainty, regions)
+    _check(pairs, uncertainty, regions, observed)
     started, max_seconds = time.perf_counter(), check_max_seconds(max_seconds)
     single, given = named_rows(rows)
     quantities, target = _named(models), _name_of(y)
     if target:
         quantities = {n: with_target(q, shorten(target, ROOM)) for n, q in quantities.items()}
-    options = ExplainOptions.of("report", y=y, **keywords)
+    options = ExplainOptions.of(
+        "report", y=y, observed=bool(observed) and y is not None, split=split, **keywords
+    )
     max_model_rows = options.max_model_rows
     # The limit is that of the page: no pass has one of its own.
     options = replace(options, max_model_rows=None)
@@ -553,7 +573,10 @@ def gather(
         given=given,
         ignore=check_ignore("report(ignore)", ignore, names),
     )
-    runners = {name: ModelRunner(one, drawn.X, options) for name, one in quantities.items()}
+    runners = {
+        name: ModelRunner(one, drawn.X, _observing(options, one, dataset))
+        for name, one in quantities.items()
+    }
     with one_call():
         budget = _budget(runners, shown, max_seconds, max_model_rows, started)
     shown = replace(shown, cuts=budget.cuts)
@@ -567,7 +590,10 @@ def gather(
             runner = _within(whole, budget, shown)
             used.append(runner)
             # The caller's rows: code does not name a sample that was drawn here.
-            of_caller = replace(runner.options, sample_weight=options.sample_weight)
+            # Mean labels are asked for by the code of the figures that show them.
+            of_caller = replace(
+                replace(runner.options, **UNOBSERVED), sample_weight=options.sample_weight
+            )
             call = _user_call(models, name, of_caller, runner.quantity)
             note = (notes or {}).get(name, "")
             sections += build_sections(
@@ -665,10 +691,25 @@ def _within(runner: ModelRunner, budget: Budget, options: ContentOptions) -> Mod
     return runner
 
 
-def _check(pairs: object, uncertainty: object, regions: object) -> None:
+def _observing(options: ExplainOptions, quantity: Quantity, dataset: Dataset) -> ExplainOptions:
+    """Return the options of a quantity, without mean labels if it has none to be compared with."""
+    if not options.observed:
+        return options
+    several = isinstance(quantity, MultiOutputQuantity)
+    parts = list(quantity.parts.values()) if several else [quantity]
+    try:
+        for part in parts:
+            check_labels(part, dataset)
+    except (DataError, UnsupportedError):  # the part on quality says why
+        parts = []
+    return options if parts else replace(options, **UNOBSERVED)
+
+
+def _check(pairs: object, uncertainty: object, regions: object, observed: object) -> None:
     check_int("report(pairs)", pairs, 0, "Use pairs=4")
     check_flag("report(uncertainty)", uncertainty, "Use uncertainty=False")
     check_flag("report(regions)", regions, "Use regions=False")
+    check_flag("report(observed)", observed, "Use observed=False")
 
 
 ROOM = 30

@@ -25,6 +25,7 @@ from skedasis.results.calibration import Calibration
 from skedasis.results.checks.check import Checks
 from skedasis.results.described import Content, content_of
 from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.documents import observed_document
 from skedasis.results.effect import BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.export import (
     SCHEMA,
@@ -48,7 +49,9 @@ PER_FEATURE, LEAST_SIZE, MOST_SIZE = 10_000, 140_000, 950_000
 # --- how much is written --------------------------------------------------------------------------
 
 
-FeaturePart = Literal["bins", "PDPs", "curves in regions", "messages of checks", "curves"]
+FeaturePart = Literal[
+    "bins", "mean labels", "PDPs", "curves in regions", "messages of checks", "curves"
+]
 """What may be left out of each feature, in this order."""
 
 
@@ -79,7 +82,7 @@ FULL = Detail()
 
 DETAILS = tuple(
     Detail(points, fewer)
-    for points, fewer in ((100, 0), (60, 1), (60, 2), (30, 2), (30, 4), (16, 4), (2, 5))
+    for points, fewer in ((100, 0), (60, 1), (60, 2), (60, 3), (30, 3), (30, 5), (16, 5), (2, 6))
 )
 """What a page embeds: the first that is small enough, else the last."""
 
@@ -291,6 +294,14 @@ class _Content:
             },
             "curve": self.curve(effect, spread=True, band=True) if detail.has("curves") else None,
             "bins": self.bins(effect) if detail.has("bins") else None,
+            "observed": _if_known(
+                effect.observed if detail.has("mean labels") else None,
+                lambda seen: observed_document(effect.axis, seen),
+            ),
+            "deviations": [
+                content_of(found, "at", "split", "residual", "half", "rows")
+                for found in one.deviations.get(name, ())
+            ],
             "pdp": self.curve(one.pdp[name], spread=True)
             if detail.has("PDPs") and name in one.pdp
             else None,

@@ -199,6 +199,7 @@ def _of_model(
         "Effect": report_text.effect_sentence(rhale),
         "Between rows": report_text.heterogeneity_sentence(rhale),
         "For whom": report_text.for_whom_sentence(section, feature),
+        "Labels": report_text.labels_sentence(section, feature),
         "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
         "Missing": report_text.missing_sentence(rhale),
         "Order": report_text.order_sentence(rhale),

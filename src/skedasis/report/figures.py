@@ -76,7 +76,7 @@ def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFi
         return []
     spec = page_effect(_without_words(effect), EffectPlotOptions(scale=section.scale))
     case = "levels" if isinstance(effect.axis, LevelAxis) else "slopes"
-    caption = tell(CAPTION[case], method=effect.spec.method)
+    caption = tell(CAPTION[case], method=effect.spec.method, labels=effect.observed is not None)
     return [drawn_figure(_with_given(spec, section, feature, "curve"), f"{ident}-rhale", caption)]
 
 
@@ -135,7 +135,7 @@ def draw_overview(effects: Mapping[str, Effect], ident: str, scale: CurveScale) 
     if len(there) < 2:
         return []  # nothing to compare
     scale = scale if all(map(has_mean_of_quantity, there.values())) else "difference"
-    view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS, scale=scale)
+    view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS, scale=scale, observed=False)
     spec = multiples.effects_figure(there, top=MANY, lower=False, options=view, page=None)
     drawn, legend = draw_tiles(spec, ident=ident)
     return [page_figure(one) for one in (*drawn, legend)]

@@ -282,6 +282,7 @@ def feature_kinds(content: ReportContent) -> dict[str, bool]:
         "nominal": "nominal" in found,
         "ordinal": "ordinal" in found,
         "missing": any(e.missing_point is not None for e in effects),
+        "labels": any(e.observed is not None for e in effects),
     }
 
 

@@ -19,7 +19,7 @@ from skedasis.engine.argument_types import GivenRegions
 from skedasis.engine.assemble import Results, collect_results, finalize, provenance
 from skedasis.engine.explain import explain
 from skedasis.engine.heterogeneity_score import Scores
-from skedasis.engine.options import ExplainKeywords, ExplainOptions
+from skedasis.engine.options import UNOBSERVED, ExplainKeywords, ExplainOptions
 from skedasis.engine.prepare import Job, planned_like, prepare_rows, resolve_method_and_selection
 from skedasis.engine.region_pass import RegionPass, region_pass
 from skedasis.engine.rounds import compute
@@ -112,7 +112,7 @@ class ModelRunner:
                 found = self._results(job, compute(job).results)
         else:
             with self.catch_binning_warnings():
-                keywords = self.options.keywords() | options
+                keywords = self.options.keywords() | UNOBSERVED | options
                 explained = explain(of, self.X, list(names), method=method, **keywords)
             found = _by_output(explained)
         self.passes.append(next(iter(found.values())))

@@ -14,7 +14,7 @@ from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._numbers import counted
 from skedasis._progress import Progress
 from skedasis._types import JsonValue, TableLike
-from skedasis.engine.argument_types import FeatureList, GivenRegions
+from skedasis.engine.argument_types import FeatureList, GivenRegions, SplitBy
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.errors import DataError
 from skedasis.plots.elements import tag
@@ -123,6 +123,8 @@ def report(  # noqa: PLR0913 - a page has many parts
     uncertainty: bool = True,
     regions: bool = True,
     by: GivenRegions | None = None,
+    observed: bool = True,
+    split: SplitBy | None = None,
     max_seconds: float | None = None,
     ignore: IgnoreByFeature = None,
     scale: CurveScale = "prediction",
@@ -145,7 +147,8 @@ def report(  # noqa: PLR0913 - a page has many parts
         Of data that are read in chunks (`sd.parquet`), the page shows a random sample of at most 100,000 rows, and says
         so.
     y : array of n labels, optional
-        Needed by some quantities. With labels, the page shows how well the models predict.
+        Needed by some quantities. With labels, the page shows how well the models predict, and along each feature the
+        mean label and the mean prediction.
     path : str or Path
         Path of the page; an existing file is replaced.
     features : list, pattern or selector, optional
@@ -178,6 +181,15 @@ def report(  # noqa: PLR0913 - a page has many parts
     by : str, tuple, array or mapping, optional
         Regions that you name, for all features, as in `skedasis.explain`. None are then searched for. The page
         compares the regions as cohorts.
+    observed : bool
+        Whether figures and tables of features show the mean labels and the mean predictions in cells of the feature, as
+        `skedasis.explain` with ``observed=True``, if there are labels of a prediction or a probability. A sentence says
+        where the mean residual is clearly not 0, nor that of all rows: by Student's t at 5 % for all cells of all
+        features together (Holm), and by at least a tenth of what the mean predictions vary along the feature along
+        which they vary most.
+    split : str, int or array of n labels, optional
+        A column or labels of the rows, such as "train" and "test", for each of which these means are apart, as in
+        `skedasis.explain`.
     max_seconds : float, optional
         About how many seconds the report may take. If the models need longer, the page leaves out what is least
         needed, in this order: the predictive uncertainty; surfaces of pairs; PDP and ICE of the least important
@@ -230,9 +242,9 @@ def report(  # noqa: PLR0913 - a page has many parts
     Cost in model rows, for N rows and d features: N for derivatives, or 2 N d for differences; n (d + 2) for the
     heterogeneity scores of n rows, where n is at most `heterogeneity_rows`, and at most 4,000 d for spreads; at most
     n + 4,000 for both within the regions of each feature that has some; 2 N d for ALE; (12 d + 114) N for PDP, and at
-    most 50 N d; N for M-plots, quality and the variance shares together; 4 N for each surface, and at most 2,000,000
-    for all; for a model that predicts a distribution, the cost of `skedasis.diagnose` and of two more passes on at most
-    2,000 rows. Tree ensembles are evaluated from their structure, without calling the model.
+    most 50 N d; N for M-plots, quality, mean labels and the variance shares together; 4 N for each surface, and at
+    most 2,000,000 for all; for a model that predicts a distribution, the cost of `skedasis.diagnose` and of two more
+    passes on at most 2,000 rows. Tree ensembles are evaluated from their structure, without calling the model.
 
     PDPs of tree ensembles have 50 points. Where the model is called, each numeric feature has at least 12, and those
     with the largest effects and heterogeneity have more, up to 50. Their quantiles and ends are those of `PDP(grid=…)`.
@@ -273,6 +285,8 @@ def report(  # noqa: PLR0913 - a page has many parts
         uncertainty=uncertainty,
         regions=regions,
         by=by,
+        observed=observed,
+        split=split,
         max_seconds=max_seconds,
         ignore=ignore,
         old=_old_rows(X_old, y_old, sample_weight_old),

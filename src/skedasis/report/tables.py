@@ -28,6 +28,7 @@ from skedasis.results.effect import (
     LevelStepsEffect,
 )
 from skedasis.results.effect_words import effect_lines, method_of
+from skedasis.results.observed import Observed
 
 # ------------------------------------------------------------------------------------- one effect
 LINES = 100
@@ -78,6 +79,8 @@ def effect_tables(effect: Effect, most: int = LINES) -> list[NumberTable]:
         found.append(NumberTable(f"Some points {of}.", cells))
     if effect.about.log_scale and not (isinstance(effect, AnyMPlot) or effect.spec.derivative):
         found.append(_factors(effect, most))
+    if effect.observed is not None and len(effect.observed):
+        found.append(_observed(effect, effect.observed, most))
     return found
 
 
@@ -91,6 +94,37 @@ def _factors(effect: Effect, most: int) -> NumberTable:
     said = [f"Factors of {found.quantity} by {found.method}.", *found.remarks]
     rows = np.array([f.rows for f in found]).astype(np.int64)
     return _with_most_rows(" ".join(said), columns, rows, most)
+
+
+def _observed(effect: Effect, found: Observed, most: int) -> NumberTable:
+    """Return the mean labels and predictions in the cells of a feature, of each value of a split."""
+    axis, splits = effect.axis, len(found.split_values)
+    several = {found.split_name or "Split": np.repeat(found.split_values, len(found)).tolist()}
+    if isinstance(axis, LevelAxis):
+        where = {"Level": [axis.levels.labels[int(k)] for k in found.points.tolist()]}
+    elif np.array_equal(found.low, found.high):
+        where = {"At": position_texts(found.points, effect.time)}
+    else:
+        ends = np.unique(np.concatenate([found.low, found.high]))
+        texts = dict(zip(ends.tolist(), position_texts(ends, effect.time), strict=True))
+        where = {"From": [texts[v] for v in found.low.tolist()]}
+        where["To"] = [texts[v] for v in found.high.tolist()]
+    numbers = {
+        "Mean label": found.label,
+        "Standard error": found.label_error,
+        "Mean prediction": found.prediction,
+        "Label − prediction": found.residual,
+        "Its standard error": found.residual_error,
+    }
+    cells = {
+        **(several if splits > 1 else {}),
+        **{name: [*texts] * splits for name, texts in where.items()},
+        **_counts(found.count.ravel()),
+        **{name: _numbers(values.ravel()) for name, values in numbers.items()},
+    }
+    unit = f", in {found.unit}" if found.unit else ""
+    said = f"Mean labels and mean predictions ({found.quantity}){unit}."
+    return _with_most_rows(said, cells, found.count.ravel(), most)
 
 
 PRINTED = 40

@@ -25,6 +25,7 @@ from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.main_stretch import beyond_text, main_part
+from skedasis.results.observed_words import deviation_text
 from skedasis.results.regions import (
     Regions,
     another_text,
@@ -152,6 +153,12 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
     if not there.any():
         return value
     return value - np.average(gap[there], weights=None if weight is None else weight[there])
+
+
+def labels_sentence(section: ModelSection, feature: str) -> str:
+    """Say where the mean residual along a feature is clearly not 0; empty if it is nowhere."""
+    found = section.deviations.get(feature, ())
+    return deviation_text(section.rhale[feature], found, feature_named(feature))
 
 
 def missing_sentence(effect: Effect) -> str:

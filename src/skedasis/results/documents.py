@@ -113,7 +113,7 @@ def effect_document(effect: Effect, options: ExportOptions) -> Content:
         "provenance": effect.provenance,
     }
     if effect.observed is not None:
-        content["observed"] = _observed(effect.axis, effect.observed)
+        content["observed"] = observed_document(effect.axis, effect.observed)
     if options.rows:
         content["kept_rows"] = None if effect.rows is None else _rows(effect, effect.rows)
         content["ice"] = None if effect.curves is None else _curves(effect, effect.curves)
@@ -360,7 +360,8 @@ def _observed_keys() -> JsonSchema:
     )
 
 
-def _observed(axis: Axis, observed: Observed) -> Content:
+def observed_document(axis: Axis, observed: Observed) -> Content:
+    """Return the means of label, prediction and residual in cells of a feature."""
     ends: Content = {}
     if not isinstance(axis, LevelAxis):
         ends = {

@@ -13,6 +13,8 @@ from skedasis.results.build.linear_form import AXIS
 from skedasis.results.display import called_text, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text
+from skedasis.results.observed_words import deviation_text, deviations
+from skedasis.results.sentences import NOWHERE_OFF
 from skedasis.stats.depends_on import DependsOn
 
 if TYPE_CHECKING:
@@ -108,6 +110,9 @@ def effect_lines(effect: Effect, regions: str) -> list[str]:
     ]
     if effect.depends_on is not None:
         lines.append(f"{depends_on_text(effect.depends_on)}: {regions}")
+    if effect.observed is not None:
+        found = deviations({effect.feature: effect})
+        lines.append(deviation_text(effect, found.get(effect.feature, ())) or NOWHERE_OFF)
     lines.append(_rows_text(effect))
     return [*lines, *filter(None, [called_text(effect.provenance)])]
 

@@ -513,6 +513,9 @@ class ModelImportanceKeywords(ModelImportanceViewKeywords, ColoredKeywords, tota
 class RegionsViewKeywords(LevelKeywords, ScaleKeywords, total=False):
     """What a figure of regions shows."""
 
+    observed: bool
+    """Whether the panel of each region shows the mean labels and the mean predictions of its rows, where these were
+    kept (``sd.explain(..., y=y, observed=True)``) and ``scale="prediction"``; by default True."""
     kind: RegionsKind
     """One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at most
     8 regions."""

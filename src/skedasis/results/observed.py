@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+import numpy as np
+
 from skedasis._arguments import check_option, check_probability
 from skedasis._calls import checked_call
 from skedasis._numbers import counted
@@ -95,6 +97,15 @@ class Observed(Immutable):
     def on(self, axis: Axis) -> Observed:
         """Return the same with `x` in the type of an axis."""
         return self.altered(x=axis.in_own_type(self.points), levels=isinstance(axis, LevelAxis))
+
+    def of_many_rows(self, least: int) -> Observed:
+        """Return the same without the means of cells with fewer rows, which say much about single rows."""
+        few, missing = self.count < least, self.missing
+        names = [f"{of}{what}" for of in OBSERVED_MEANS for what in ("", "_error")]
+        bare = {name: np.where(few, np.nan, vars(self)[name]) for name in names}
+        return self.altered(
+            **bare, missing=None if missing is None else missing.of_many_rows(least)
+        )
 
     @checked_call
     def interval(

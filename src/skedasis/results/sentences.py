@@ -315,6 +315,23 @@ OBSERVED_TEXT = (
 """Mean labels and predictions in cells, for the alternative text of a figure."""
 
 
+OFF: Mapping[str, str] = {
+    "first": (
+        "where {name} is {at}[ ({split})], the model is {size}[ {unit}] too {change:low|high} on average "
+        "(95 % interval ± {half})"
+    ),
+    "other": "; where it is {at}[ ({split})], {size}[ {unit}] too {change:low|high} (± {half})",
+    "more": "; it is clearly off in {more:#other place}, too",
+}
+"""Where the mean residual along a feature is clearly not 0, and not that of all rows."""
+
+
+NOWHERE_OFF = (
+    "The mean residual is nowhere clearly off: e.observed has the means of labels and predictions."
+)
+"""What is printed of an effect with mean labels."""
+
+
 BETWEEN_ROWS: Mapping[str, str] = {
     "unknown": "How far single rows deviate from the average was not computed.",
     "same": "The effect is the same for all rows.",
@@ -399,10 +416,13 @@ CAPTION: Mapping[str, str] = {
         "Mean label minus mean prediction in groups of rows, with 95 % intervals, at rows that did not choose the "
         "groups."
     ),
-    "slopes": "{method}: the average effect and how rows differ from it; below, the slopes in each bin.",
+    "slopes": (
+        "{method}: the average effect and how rows differ from it{labels:, mean labels and mean predictions|}; "
+        "below, the slopes in each bin."
+    ),
     "levels": (
-        "{method} at each level: the average effect and how rows differ from it; below, the differences between "
-        "adjacent levels."
+        "{method} at each level: the average effect and how rows differ from it{labels:, mean labels and mean "
+        "predictions|}; below, the differences between adjacent levels."
     ),
     "methods": "{methods:list}: where they diverge, features depend on each other.",
     "pdp": (

@@ -113,7 +113,6 @@ def main_panel(
             *drawn.notes,
             *effect_parts.remarks(whole),
             *effect_parts.no_spread(whole, options),
-            *(() if cells is None else cells.notes()),
             *effect_parts.off_scale(y, [(band.lower, band.upper) for band in ends]),
         ),
         texts=(*words, *texts, *(texts_of_groups(grid, groups) if levels is None else ())),

@@ -17,7 +17,6 @@ from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Segments, Stack, Tooltip
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, position_texts, shorten
-from skedasis.plots.theme import OBSERVED
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.observed import Observed, ObservedMean
 from skedasis.results.sentences import OBSERVED_TEXT, tell
@@ -87,8 +86,6 @@ class ShownCells:
     level: float
     unit: str | None
     joined: bool
-    split_name: str = ""
-    hidden: int = 0
 
     @property
     def split(self) -> bool:
@@ -133,15 +130,6 @@ class ShownCells:
     def intervals(self) -> list[Band]:
         """Return what the scale includes as far as curves stay readable."""
         return [one.interval for one in self.means]
-
-    def notes(self) -> tuple[str, ...]:
-        """Return a note on the values of the split that are not shown."""
-        if not self.hidden:
-            return ()
-        of = f" of {shorten(self.split_name, LONG)}" if self.split_name else ""
-        return (
-            f"the {len(self.means)} values{of} with most rows are shown, {self.hidden:,} are not",
-        )
 
     # --- tooltips
 
@@ -216,11 +204,9 @@ def cells_of(effect: Effect, options: EffectPlotOptions, x: PlotAxis) -> ShownCe
     if len(at) == 0:
         return None
     room = _room(at, x)
-    main = np.isin(at, found.points) if levels is None else np.full(len(at), True)
+    main = np.isin(at, found.points) if levels is None else at < len(levels)
     columns = _pooled(found, place, len(at), level)
-    some = np.sort(np.argsort(-found.weight.sum(axis=1), kind="stable")[: len(OBSERVED)])
-    names = _split_names(found, some)
-    values = len(some)
+    names, values = _split_names(found), len(found.split_values)
     style = [""] if values == 1 else list(map(str, range(values)))
     step = np.minimum(
         ACROSS * 2 * room / values, np.inf if levels is not None else APART * _span(x)
@@ -228,9 +214,9 @@ def cells_of(effect: Effect, options: EffectPlotOptions, x: PlotAxis) -> ShownCe
     beside = np.full(len(at), levels is not None) | ~main
     means = [
         CellMeans(
-            names[i], style[i], at + _shift(i, values, step, room, beside), *(c[s] for c in columns)
+            names[i], style[i], at + _shift(i, values, step, room, beside), *(c[i] for c in columns)
         )
-        for i, s in enumerate(some.tolist())
+        for i in range(values)
     ]
     ends = at - ACROSS * room, at + ACROSS * room
     if values == 1:  # the bars of several values are side by side in a part of their cell
@@ -244,8 +230,6 @@ def cells_of(effect: Effect, options: EffectPlotOptions, x: PlotAxis) -> ShownCe
         level,
         found.unit,
         levels is None or levels.ordered,
-        found.split_name,
-        len(found.split_values) - values,
     )
 
 
@@ -253,7 +237,8 @@ def _positions(found: Observed, x: PlotAxis, levels: ShownLevels | None) -> tupl
     """Return positions in ascending order, and that of each cell, at last of missing values; -1 for none."""
     points = np.append(found.points, np.nan) if found.missing is not None else found.points
     if levels is None:
-        where = np.array([x.place(v) for v in points.tolist()])
+        where, (low, high) = np.array([x.place(v) for v in points.tolist()]), x.range
+        where[(where == points) & ((points < low) | (points > high))] = np.nan
     else:
         known = np.isfinite(points)
         where = np.full(len(points), x.place(np.nan))
@@ -337,9 +322,9 @@ def _ends(
     return left, right
 
 
-def _split_names(found: Observed, some: Ints) -> tuple[str, ...]:
+def _split_names(found: Observed) -> tuple[str, ...]:
     called = f"{shorten(found.split_name, 24)} = " if found.split_name else ""
-    names = [clean(found.split_values[s]) for s in some.tolist()]
+    names = [clean(value) for value in found.split_values]
     return tuple(f"{called}{name}" for name in distinct_names(names, 24))
 
 
@@ -412,7 +397,7 @@ def _panel(effect: Effect, cells: ShownCells, x: PlotAxis) -> Panel:
         y,
         (*effect_parts.backdrop(x), *cells.marks()),
         LOWER,
-        notes=(*cells.notes(), *effect_parts.off_scale(y, ends)),
+        notes=effect_parts.off_scale(y, ends),
         kind="detail",
         tooltips=tuple(cells.tooltips(x)),
     )

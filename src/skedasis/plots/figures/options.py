@@ -71,6 +71,8 @@ class RegionsPlotOptions:
     scores: bool = True
     columns: int | None = None
     scale: CurveScale = "difference"
+    observed: bool = True
 
     def __post_init__(self) -> None:
+        check_flag("plot(observed)", self.observed, "Use observed=False to hide mean labels")
         check_int_or_none("plot(columns)", self.columns, 1, "Use 2, or None")

@@ -24,11 +24,12 @@ from skedasis.plots.figures.compare import (
     overlaid_horizontal,
     overlaid_panel,
 )
-from skedasis.plots.figures.curve_height import axis_name, mean_line, scaled
+from skedasis.plots.figures.curve_height import axis_name, is_on_label_scale, mean_line, scaled
 from skedasis.plots.figures.effect import has_bins
 from skedasis.plots.figures.effect_parts import LONG, LONGEST
 from skedasis.plots.figures.multiples import PER_PAGE, relabelled
-from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
+from skedasis.plots.figures.observed import ShownCells, cells_of
+from skedasis.plots.figures.options import MOST_LEVELS, EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.titles import effect_title
 from skedasis.plots.marks import FigureSpec, Mark, Panel, Title, horizontal_line
@@ -207,6 +208,7 @@ class RegionCurves(NamedTuple):
     y: PlotAxis
     levels: ShownLevels | None
     line: tuple[Mark, ...]
+    cells: list[ShownCells | None]
 
 
 def region_curves(
@@ -233,9 +235,17 @@ def region_curves(
     everything = [whole, *effects]
     x = overlaid_horizontal(everything) if levels is None else levels.axis(whole.about.feature)
     around = whole.spec.center is not None and scale == "difference"
-    low, high = extent([c.y for c in (*curves, all_rows)])
+    cells: list[ShownCells | None] = [None] * len(effects)
+    if view.observed and not together and scale == "prediction":
+        options = EffectPlotOptions(confidence_level=level, most_levels=most_levels)
+        cells = [cells_of(e, options, x) if is_on_label_scale(e) else None for e in effects]
+    seen = [c for c in cells if c is not None]
+    low, high = extent(
+        [*(c.y for c in (*curves, all_rows)), *(v for c in seen for v in c.curves())]
+    )
     if bands:
-        ends = extent([end for c in curves for end in (c.lower, c.upper)])
+        reached = [*curves, *(band for c in seen for band in c.intervals())]
+        ends = extent([end for c in reached for end in (c.lower, c.upper)])
         low, high = effect_parts.readable_range(ends, low, high)
     y = PlotAxis(*axis_name(whole, around=around), low, high, 0.06)
     line: tuple[Mark, ...] = ()
@@ -243,7 +253,7 @@ def region_curves(
         line = mean_line(regions.whole)
     elif around or whole.spec.derivative:
         line = (horizontal_line(0.0),)
-    return RegionCurves(effects, curves, all_rows, x, y, levels, line)
+    return RegionCurves(effects, curves, all_rows, x, y, levels, line, cells)
 
 
 def _region_panel(
@@ -275,9 +285,12 @@ def _region_panel(
         whole=found.whole if several else None,
         doubts=effect_parts.doubts(part.bins) if found.levels is None and has_bins(part) else None,
     )
+    cells, marks = found.cells[i], relabelled(panel.marks, {curve.label: HERE})
+    if cells is not None:
+        panel = replace(panel, tooltips=cells.added(panel.tooltips))
     return replace(
         panel,
-        marks=relabelled(panel.marks, {curve.label: HERE}),
+        marks=(*marks, *(() if cells is None else cells.marks())),
         texts=panel.texts if len(effect_parts.hatched_gaps(regions.whole)[0]) else (),
     )
 
