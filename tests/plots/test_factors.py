@@ -104,6 +104,15 @@ def test_a_numeric_feature_is_a_curve_whose_interval_closes_at_the_base():
     assert main.tooltips[0].text.startswith("age: 20 a\n")
 
 
+def test_values_of_a_split_over_a_number_are_not_on_top_of_each_other():
+    lines = (line("1", 0.5, 0.5, (0.6, 0.6), 1), line("2", 1.0, 0.5, (1, 1), 2, base=True))
+    found = Factors("age", "claims", "ALE", lines, split_values=("test", "train"))
+    main, _ = factors_figure(found).stacks[0]
+    one, two = (next(iter(marks_of(main, Points, f"observed{k}"))).x for k in (0, 1))
+    assert one[0] < 1 < two[0]
+    assert two[0] - one[0] < 0.05
+
+
 def test_missing_values_are_beside_the_axis():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"a": np.where(rng.uniform(size=400) < 0.1, np.nan, rng.normal(size=400))})

@@ -78,6 +78,7 @@ def results(data, asked):
     losses = [sd.loss(m, "squared_error") for m in several]
     y = numbers.sum(axis=1)
     effects = sd.explain(asked, data, method=sd.ALE(bins=4))
+    logs = sd.explain(sd.prediction(asked, link="log", name=ATTACK), data, method=sd.ALE(bins=4))
     found = {
         "effect": effects["a"],
         "levels": effects["c"],
@@ -99,6 +100,8 @@ def results(data, asked):
         ),
         "variance_shares": sd.variance_shares(losses[0], numbers, y, pairs=1),
         "weak_spots": sd.weak_spots(losses[0].of, numbers, y),
+        "rating table": logs.factors(),
+        "factors": logs[ATTACK].factors(),
         "interactions": sd.interactions(asked, data, max_rows=10, heterogeneity_rows=0),
         "statistics": effects.statistics(replicates=20),
         "trust": effects.checks(),
@@ -132,6 +135,8 @@ KINDS = (
     "diagnosis",
     "variance_shares",
     "weak_spots",
+    "rating table",
+    "factors",
     "interactions",
     "statistics",
     "trust",

@@ -38,6 +38,8 @@ def hostile() -> dict[str, Any]:
     y = f(X)
     method = sd.ALE(bins=3)
     effects = sd.explain(f, X, method=method, schema=label)
+    log = sd.prediction(lambda X: np.exp(f(X)), inverse="log", name=f"log({NAME})")
+    logs = sd.explain(log, X, method=method, schema=label, y=np.exp(y), observed=True, split="c")
     models = [f, lambda X: 2 * f(X)]
     losses = [sd.loss(m, "squared_error") for m in models]
     regions = sd.regions(f, X, NAME, method=method)
@@ -51,6 +53,8 @@ def hostile() -> dict[str, Any]:
         "Ranking": effects.ranking(),
         "Contrast": effects["c"].contrast(LEVEL, "x"),
         "Contrasts": effects.contrast({NAME: (-0.1, 0.1)}),
+        "RatingTable": logs.factors(),
+        "Factors": logs["c"].factors(),
         "Surface": sd.explain(f, X, (NAME, "c"), method=method),
         "Importance": sd.explain(losses[0], X, y=y, method=sd.PFI(n_repeats=2, local=5)),
         "Regions": regions,

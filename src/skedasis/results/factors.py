@@ -418,7 +418,7 @@ class RatingTable(SavedResult):
             said = tell(FACTORS["product"], share=share, quantity=self.quantity)
         else:
             known = [f for f in self.features if not math.isnan(f.between_rows)]
-            texts = [f"{f.title or f.feature} {number(f.between_rows)}" for f in known]
+            texts = [f"{one_line(f.title or f.feature)} {number(f.between_rows)}" for f in known]
             said = tell(FACTORS["between rows of each"], factors=texts) if known else ""
         return (*filter(None, [said]), *map(sentence, self.notes))
 

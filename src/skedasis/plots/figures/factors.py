@@ -33,8 +33,9 @@ from skedasis.plots.theme import OBSERVED
 from skedasis.results.contrast import level_text
 from skedasis.results.factors import Factor, Factors, RatingTable
 
-HALF, APART = 0.3, 0.16
-"""Half of the width that the points of a level have, and the most between two of them."""
+HALF, APART, CLOSE = 0.3, 0.16, 0.014
+"""Half of the width that the points of a level have, the most between two of them; and the distance of the values of a
+split over a numeric feature, as a fraction of the axis."""
 
 ROOM = 1.0
 """Intervals extend the axis by at most this part of the span of the factors, on the log axis."""
@@ -106,11 +107,8 @@ def _figure(found: Factors, observed: bool, most: int) -> FigureSpec:
     y = _vertical(found, lines, splits)
     marks = [*effect_parts.backdrop(x), horizontal_line(1.0)]
     marks += _model_marks(found, lines, at)
-    step = 0.0
-    if found.levels:
-        step = min(APART, 2 * HALF / max(len(splits), 1))
-    for s in splits:
-        marks += _observed_marks(found, lines, at + step * (s + 1), s)
+    for s, beside in zip(splits, _beside(found, x, len(splits)), strict=True):
+        marks += _observed_marks(found, lines, at + beside, s)
     bounds = _bounds(found, at, x)
     tips = tuple(
         Tooltip(left, right, "\n".join(_tip(found, f)), below=1)
@@ -207,6 +205,15 @@ def _observed_marks(found: Factors, lines: Sequence[Factor], at: Floats, s: int)
     if known.any():
         yield Segments(at[known], lower[known], at[known], upper[known], f"{style}-interval", label)
     yield Points(at[drawn], value[drawn], style, label)
+
+
+def _beside(found: Factors, x: PlotAxis, splits: int) -> list[float]:
+    """Return how far the observed factors of each value of the split are from the factors."""
+    if found.levels:
+        step = min(APART, 2 * HALF / max(splits, 1))
+        return [step * (s + 1) for s in range(splits)]
+    low, high = x.range
+    return [CLOSE * (high - low) * (s - (splits - 1) / 2) for s in range(splits)]
 
 
 def _bounds(found: Factors, at: Floats, x: PlotAxis) -> tuple[list[float], list[float]]:
