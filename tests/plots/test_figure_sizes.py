@@ -166,7 +166,7 @@ LOWER = {
     ("tiles", 3.3): 0.22,
     ("compared surfaces", 3.3): 0.24,
     ("local", 3.3): 0.25,
-    ("effects", 3.3): 0.2,
+    ("effects", 3.3): 0.19,
     ("effects", 7.0): 0.26,
     ("effects of models", 3.3): 0.2,
     ("effects of models", 7.0): 0.26,

@@ -88,7 +88,7 @@ def test_an_unknown_keyword(effect, name):
             lambda e: sd.prediction(f, "price"),
             (
                 "prediction(): got 2 positional arguments, expected at most 1 (model). "
-                "Pass the others by name: slope=, mixed=, output=, inverse=, name=, unit=, copy=, batch_rows=."
+                "Pass the others by name: slope=, mixed=, output=, inverse=, link=, name=, unit=, copy=."
             ),
         ),
     ],

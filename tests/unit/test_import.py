@@ -47,7 +47,8 @@ def test_importing_makes_few_calls(tmp_path):
     # Counted, since times swing by half while a machine is busy: calls of Python and of C, most of which make classes.
     # There were 89,147 when this was written, where NumPy made 147,212, and 94,300 with Python 3.12. Docstrings and
     # documents that follow from descriptions took 5,000 more, 1 to 2 % of the time; the modules that a call of
-    # `explain` needs, and which the first one loaded before, 16,000.
+    # `explain` needs, and which the first one loaded before, 16,000; sums of quantities, and means of labels beside
+    # effects, 6,000.
     code = (
         "import sys; calls = 0\n"
         "def count(frame, event, arg):\n"
@@ -60,7 +61,7 @@ def test_importing_makes_few_calls(tmp_path):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     calls = [int(in_a_new_process(code, env)) for _ in range(2)]
-    assert 0 < calls[-1] < 126_000
+    assert 0 < calls[-1] < 133_000
 
 
 def test_the_first_call_of_explain_loads_no_module_of_the_package():

@@ -107,7 +107,7 @@ class RowValuesKeywords(LimitedKeywords, total=False):
     """The keywords of functions that evaluate the rows as they are."""
 
     client: Client | None
-    """A client of a Dask cluster, on which data that are read in chunks are evaluated."""
+    """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
 
 class DiagnoseKeywords(LimitedKeywords, total=False):

@@ -85,11 +85,13 @@ class DifferenceAt(Documented):
     df: float
     """Its degrees of freedom (Satterthwaite)."""
     first: float
+    """The first effect as it is compared: centred over the common range, or at its height."""
     second: float
-    """The two effects as they are compared: centred over the common range, or at their heights."""
+    """The second effect, likewise."""
     lower: float
+    """Lower limit of the 95 % interval of the difference at this value."""
     upper: float
-    """Limits of the 95 % interval of the difference at this value."""
+    """Its upper limit."""
 
     @property
     def _value(self) -> float | date | timedelta | str:
@@ -102,8 +104,9 @@ class DifferenceRange(Documented):
     """Neighbouring values of the feature at which the simultaneous band of a difference excludes 0."""
 
     low: str
+    """First value in words."""
     high: str
-    """First and last value in words."""
+    """Last value in words."""
     most: float
     """The difference that is farthest from 0 in it."""
     at: str
@@ -184,7 +187,9 @@ class EffectDifference(SavedResult, OnAxis):
     @cached_property
     def _largest(self) -> Floats:
         """Return the largest studentised errors over the points in draws under no difference, ascending."""
-        return np.sort(largest_errors(ErrorBlocks(self.factor, self.block, self.block_df)))
+        largest = np.sort(largest_errors(ErrorBlocks(self.factor, self.block, self.block_df)))
+        largest.flags.writeable = False
+        return largest
 
     @property
     def statistic(self) -> float:

@@ -181,6 +181,19 @@ LAYOUT: Mapping[str, Mapping[str, SavedLayout]] = {
         "std_error": _layout("m", NOT_NEGATIVE),
         "df": _layout("m"),
     },
+    "EffectDifference": {
+        "axis": _layout("m"),
+        "value": _layout("m"),
+        "std_error": _layout("m", NOT_NEGATIVE),
+        "df": _layout("m"),
+        "first": _layout("m"),
+        "second": _layout("m"),
+        "factor": _layout("m r"),
+        "block": _layout("r"),
+        "block_df": _layout("B"),
+        "weight": _layout("m", *_COUNTS),
+        "detail": _layout("m", NOT_NEGATIVE),
+    },
     "GridPairAxis": {"points": _layout("m", INCREASING)},
     "Importance": {
         "features": _layout("F"),
@@ -505,6 +518,11 @@ def _of_binned_effect(parts: SavedParts) -> str:
     return ""
 
 
+def _of_difference(parts: SavedParts) -> str:
+    block, df = parts["block"], parts["block_df"]
+    return "" if len(df) == max(block, default=-1) + 1 else "its errors have other parts"
+
+
 def _of_value_steps(parts: SavedParts) -> str:
     steps = parts["moments"].get("up")
     if steps is not None and len(steps.weight) != len(parts["values"]):
@@ -564,6 +582,7 @@ def _are_codes(codes: Floats, size: int) -> bool:
 _ACROSS: Mapping[str, Callable[[SavedParts], str]] = {
     "BinnedEffect": _of_binned_effect,
     "Effect": _of_effect,
+    "EffectDifference": _of_difference,
     "LevelStats": _of_levels,
     "Regions": _of_regions,
     "Surface": _of_surface,
