@@ -22,7 +22,8 @@ from skedasis.results.regions import RegionNode
 from skedasis.stats.moments import WeightKind, power_of_two
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import CellEffects, RegionSearch, kappa
-from skedasis.stats.resampling import influence_error, quantile_t
+from skedasis.stats.resampling import influence_error
+from skedasis.stats.student import quantile_t
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.conditioning import find_one
+from skedasis.engine.rows import rows_of
 from skedasis.errors import DataError
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.regions import Condition, condition_text
@@ -103,19 +104,6 @@ def _of_rows(dataset: Dataset, found: ColumnRegions) -> GivenRules:
         else found.of_codes(levels.codes)
     )
     return GivenRules(found.by, found.rules, region, found.conditions)
-
-
-def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
-    """Return the entries of the dataset's rows of an array over all rows of X."""
-    n = len(dataset.table)
-    if values.shape != (n,):
-        raise DataError(
-            what,
-            f"an array of shape {values.shape}",
-            f"one entry for each of the {n:,} rows of X, shape ({n},)",
-            "Pass an array with one entry per row, or the name of a column",
-        )
-    return values if dataset.row_id is None else values[dataset.row_id]
 
 
 def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> GivenRules:

@@ -21,6 +21,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.factorize import Factorized, coded_array, equality_key
 from skedasis.data.features import Feature, find_feature
+from skedasis.engine.rows import rows_of
 from skedasis.engine.select import FeatureTask, NamedLike, Task
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import BinnedMethod
@@ -196,9 +197,6 @@ def _column(dataset: Dataset, split: object) -> tuple[Feature | None, str]:
 def _coded_rows(dataset: Dataset, feature: Feature | None, split: object) -> Factorized:
     if feature is not None:
         return dataset.coded(feature.position)
-    # Imported here: it loads regions.
-    from skedasis.engine.given_regions import rows_of
-
     return _coded(rows_of(dataset, np.asarray(split), "split"))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from skedasis._arguments import is_int
 from skedasis._types import Container, JsonValue, TableLike
 from skedasis.data.dataset import ChunkedRows, Dataset
@@ -186,3 +188,16 @@ def draw_rows(
         return DrawnRows(drawn.native, given, "", record)
     note = f"a random sample of {len(rows):,} of {n:,} rows"
     return DrawnRows(drawn.native, given, note, {**record, "exact": False})
+
+
+def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
+    """Return the entries of the dataset's rows of an array over all rows of X."""
+    n = len(dataset.table)
+    if values.shape != (n,):
+        raise DataError(
+            what,
+            f"an array of shape {values.shape}",
+            f"one entry for each of the {n:,} rows of X, shape ({n},)",
+            "Pass an array with one entry per row, or the name of a column",
+        )
+    return values if dataset.row_id is None else values[dataset.row_id]

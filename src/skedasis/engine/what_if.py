@@ -15,11 +15,11 @@ from skedasis.data.dataset import AnyColumn, Dataset, require_rows
 from skedasis.data.features import Feature, Groups
 from skedasis.engine.assemble import provenance
 from skedasis.engine.budget import rows_within_limit
-from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given, rows_of
+from skedasis.engine.given_regions import GivenRules, column_named_by, regions_given
 from skedasis.engine.options import ExplainOptions, Need, WhatIfKeywords, takes_options
 from skedasis.engine.prepare import prepare_job
 from skedasis.engine.rounds import compute
-from skedasis.engine.rows import open_rows
+from skedasis.engine.rows import open_rows, rows_of
 from skedasis.engine.select import FeatureSelection, FeatureTask
 from skedasis.errors import DataError
 from skedasis.methods.base import ResolvedMethod

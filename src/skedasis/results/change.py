@@ -47,8 +47,8 @@ from skedasis.stats.resampling import (
     bootstrap,
     check_interval,
     percentiles,
-    t_interval,
 )
+from skedasis.stats.student import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import SavedResult, align_columns
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 Point: TypeAlias = "Level | float | date | timedelta"
 """A value of a feature: a number, a level (None: missing), a date or datetime (UTC), or a duration."""

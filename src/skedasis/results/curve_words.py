@@ -18,7 +18,7 @@ from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import Effect
 from skedasis.results.main_stretch import beyond_text, main_part
 from skedasis.results.sentences import CURVE, TURNS, tell
-from skedasis.stats.resampling import quantile_t
+from skedasis.stats.student import quantile_t
 
 PROMINENCE = 0.15
 """A peak or dip differs from its surroundings by at least this fraction of the range of the curve."""

@@ -32,7 +32,7 @@ from skedasis.results.export import ExportOptions
 from skedasis.results.frames import axis_column, point_column
 from skedasis.results.observed import Observed
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 # --- features and axes ----------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from skedasis.results.display import Ranking, RankLine, ResultWithTables, align_
 from skedasis.results.export import TableColumns
 from skedasis.results.sentences import DRIFT, tell
 from skedasis.results.signatures import takes_figure_options
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

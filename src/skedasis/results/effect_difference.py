@@ -58,7 +58,8 @@ from skedasis.results.intervals.moments import interpolation_matrix
 from skedasis.results.sentences import DIFFERENCE, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.time_axis import align_time_axis
-from skedasis.stats.resampling import ErrorBlocks, largest_errors, t_band, t_interval
+from skedasis.stats.resampling import ErrorBlocks, largest_errors
+from skedasis.stats.student import t_band, t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

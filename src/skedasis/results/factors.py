@@ -67,7 +67,7 @@ from skedasis.results.observed import Observed
 from skedasis.results.sentences import FACTORS, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.variance_shares import MAIN, VarianceShares
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

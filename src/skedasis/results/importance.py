@@ -27,7 +27,7 @@ from skedasis.results.export import Content, Exportable, ExportOptions, TableCol
 from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import takes_figure_options
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

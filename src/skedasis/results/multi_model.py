@@ -38,7 +38,7 @@ from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.surface import AccumulatedSurface, OfPair, Surface
 from skedasis.results.surfaces import Surfaces
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

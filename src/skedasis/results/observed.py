@@ -13,6 +13,7 @@ from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Values
 from skedasis.results.axis import Axis, LevelAxis
 from skedasis.results.immutable import Immutable
+from skedasis.stats.student import t_interval
 
 ObservedMean: TypeAlias = Literal["label", "prediction", "residual"]
 
@@ -129,9 +130,6 @@ class Observed(Immutable):
         DataError
             For a `confidence_level` outside (0, 1), and for another mean.
         """
-        # Imported here: few effects have observed means.
-        from skedasis.stats.resampling import t_interval
-
         check_probability("interval(confidence_level)", confidence_level)
         check_option("interval(of)", of, OBSERVED_MEANS)
         mean, error = vars(self)[of], vars(self)[f"{of}_error"]

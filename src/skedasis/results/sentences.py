@@ -727,11 +727,12 @@ DRIFT: Mapping[str, str] = {
     "model changed": "{value:signed} because the model changed",
     "features": "Rows moved, by feature: {parts:list}.",
     "groups: rows moved": (
-        "Rows moved, by groups of rows: the largest part is where {rule:rule}, {value:signed} of {whole:signed} "
-        "({shares} of the rows)."
+        "Rows moved, by groups of rows: {value:signed} where {rule:rule} ({shares} of the rows) is the largest part; "
+        "all groups add up to {whole:signed}."
     ),
     "groups: model changed": (
-        "The model changed most where {rule:rule}: {value:signed} of {whole:signed} ({shares} of the rows)."
+        "The model changed most where {rule:rule}: {value:signed} ({shares} of the rows); all groups add up to "
+        "{whole:signed}."
     ),
     "curves": (
         "The {n:effect|effects} of {parts:list} changed[, {more:#other} by less than a tenth of that] (standard "

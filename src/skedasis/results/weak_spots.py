@@ -31,7 +31,7 @@ from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.regions import RegionNode, RegionTree, region_of_rows
 from skedasis.results.sentences import WEAK_SPOT, tell
 from skedasis.results.signatures import takes_figure_options
-from skedasis.stats.resampling import quantile_t
+from skedasis.stats.student import quantile_t
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -293,7 +293,7 @@ class WeakSpots(ResultWithTables[Literal["spots", "groups"]], Sequence[WeakSpot]
 def weak_spots_texts(found: WeakSpots, who: str = "") -> list[str]:
     """Say where a model is wrong on average and by how much, then whether it is overall: sentences without full stop.
 
-    `who` is what is wrong, by default "the model" for a prediction, else the name of the quantity.
+    `who` is what is wrong, by default "the model" for a prediction, else the prediction of the quantity.
     """
     who = who or who_text(found)
     spots = [weak_spot_text(found, spot, who) for spot in found]
@@ -307,8 +307,8 @@ def weak_spots_texts(found: WeakSpots, who: str = "") -> list[str]:
 
 
 def who_text(found: WeakSpots) -> str:
-    """Say what is compared with the labels: "the model" for a prediction, else the name of the quantity."""
-    return "the model" if found.quantity == PREDICTION else found.quantity
+    """Say what is compared with the labels: "the model" for a prediction, else the prediction of the quantity."""
+    return "the model" if found.quantity == PREDICTION else f"the prediction of {found.quantity}"
 
 
 def weak_spot_text(found: WeakSpots, spot: WeakSpot, who: str = "") -> str:

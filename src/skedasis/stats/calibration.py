@@ -20,7 +20,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 MOST_POINTS = 1000
 """Most blocks of an isotonic fit; of more, neighbours are joined."""

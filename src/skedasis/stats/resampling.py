@@ -27,6 +27,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
+from skedasis.stats.student import quantile_t
 
 # ----------------------------------------------------- intervals and bands from standard errors
 _DRAWS = 20_000
@@ -56,24 +57,6 @@ class ErrorBlocks:
     factor: Floats
     block: Ints
     df: Floats
-
-
-def quantile_t(df: Floats, confidence_level: Floats | float) -> Floats:
-    """Return two-sided critical values of Student's t distribution.
-
-    Degrees of freedom below 1 count as 1. Infinite or NaN ones give the normal distribution.
-    """
-    from scipy.special import stdtrit
-
-    known = np.where(np.isfinite(df), np.maximum(df, 1.0), 1e12)
-    return stdtrit(known, (1 + confidence_level) / 2)
-
-
-def t_interval(
-    value: Floats, error: Floats, df: Floats, confidence_level: float
-) -> tuple[Floats, Floats]:
-    """Return the pointwise interval value -+ t * error; each point has its own degrees of freedom."""
-    return t_band(value, error, quantile_t(df, confidence_level))
 
 
 def bonferroni(error: Floats, df: Floats, confidence_level: float) -> Floats:
@@ -126,12 +109,6 @@ def _by_block(values: Floats, starts: Ints, columns: int) -> Floats:
     ends = np.append(starts[1:], columns)
     sums = [values[:, a:b].sum(axis=1) for a, b in zip(starts, ends, strict=True)]
     return np.stack(sums, axis=1) if sums else np.zeros((len(values), 0))
-
-
-def t_band(value: Floats, error: Floats, critical: Floats | float) -> tuple[Floats, Floats]:
-    """Return value -+ critical * error; the value itself if the error is 0, as at the start of a curve."""
-    half = np.where(error == 0, 0.0, critical) * error  # avoids 0 * inf
-    return value - half, value + half
 
 
 # ------------------------------------------------- intervals and bands from bootstrap replicates

@@ -30,7 +30,7 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 SHORT = 20
 """Most characters of a name beside its point."""

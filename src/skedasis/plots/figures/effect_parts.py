@@ -42,7 +42,7 @@ from skedasis.results.effect import (
 from skedasis.results.effect_words import depends_on_text
 from skedasis.results.keywords import BandKind
 from skedasis.results.main_stretch import beyond, beyond_text, main_part
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 MAIN, LOWER, COUNTS = 147.0, 107.0, 29.0
 """Heights of the main panel, of the panels below it, and of numbers of rows."""

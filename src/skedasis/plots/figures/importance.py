@@ -29,7 +29,7 @@ from skedasis.plots.figures.titles import LONG, importance_title
 from skedasis.plots.marks import FigureSpec, Line, Panel, Title
 from skedasis.plots.scales import PlotAxis, clean, extent, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 SHOWN = 6
 """Number of features with histograms before and after permutation, by default."""

@@ -14,7 +14,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.described import Documented
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, PartialDependence
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.resampling import t_interval
+from skedasis.stats.student import t_interval
 
 SupportVerdict = Literal["all", "elsewhere", "unclear"]
 

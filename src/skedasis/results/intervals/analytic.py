@@ -96,12 +96,10 @@ from skedasis.stats.resampling import (
     check_counts,
     check_interval,
     percentiles,
-    quantile_t,
     sup_band,
     sup_t,
-    t_band,
-    t_interval,
 )
+from skedasis.stats.student import quantile_t, t_band, t_interval
 
 # ------------------------------------------------------------------------------------------
 # Covariance between the errors of an effect's points, for simultaneous bands.

@@ -82,8 +82,8 @@ from skedasis.stats.resampling import (
     Reweighted,
     bootstrap,
     percentiles,
-    t_interval,
 )
+from skedasis.stats.student import t_interval
 
 MemberT = TypeVar("MemberT", bound=FeatureResult)
 LineT = TypeVar("LineT", bound=RankLine)

@@ -48,8 +48,8 @@ from skedasis.stats.resampling import (
     check_interval,
     draw_in_parts,
     exceeds_rounding,
-    t_interval,
 )
+from skedasis.stats.student import t_interval
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,7 +11,8 @@ from scipy.special import ndtri
 
 import skedasis as sd
 from skedasis.results.intervals.analytic import blocks_of
-from skedasis.stats.resampling import BootstrapDraws, ErrorBlocks, bootstrap_rng, quantile_t, sup_t
+from skedasis.stats.resampling import BootstrapDraws, ErrorBlocks, bootstrap_rng, sup_t
+from skedasis.stats.student import quantile_t
 from tests.helpers import refused, usually
 
 N = 300
