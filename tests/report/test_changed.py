@@ -47,6 +47,16 @@ def page(tmp_path):
     return tmp_path / "page.html"
 
 
+def test_models_without_names_are_numbered(page):
+    X = rows(300, 0)
+    models = [Counted(0.0), Counted(9.0)]
+    by_name = {f"model {k}": model for k, model in enumerate(models)}
+    one = sd.report(models, X, path=page, **QUIET).to_dict()
+    assert "sd.explain(models[1], X" in page.read_text("utf-8")
+    assert [m["name"] for m in one["models"]] == ["model 0", "model 1"]
+    assert one["changed"] == sd.report(by_name, X, path=page, **QUIET).to_dict()["changed"]
+
+
 def test_two_models_are_compared_without_a_model_row(page):
     X, old, new = rows(600, 0), Counted(0.0), Counted(9.0)
     alone = sum(sd.report(m, X, path=page, **QUIET) and m.rows for m in (Counted(0), Counted(9)))

@@ -23,7 +23,7 @@ from skedasis.analysis.variance_shares import PAIRS, variance_shares_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, require_rows
 from skedasis.data.features import Feature, Groups, NoValues, OutOfRange
-from skedasis.engine.argument_types import FeatureList, GivenRegions, SplitBy
+from skedasis.engine.argument_types import FeatureList, GivenRegions, Models, SplitBy
 from skedasis.engine.budget import LONG
 from skedasis.engine.observed import check_labels
 from skedasis.engine.options import UNOBSERVED, ExplainOptions, ReportKeywords
@@ -511,7 +511,7 @@ def _without_rows(section: ModelSection) -> ModelSection:
 
 # ----------------------------------------------------------------------- the content of a report
 def gather(
-    models: ModelLike | Mapping[str, ModelLike],
+    models: ModelLike | Models[ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
     *,
@@ -724,7 +724,7 @@ def _name_of(y: ArrayLike | None) -> str:
 
 
 def _user_call(
-    models: ModelLike | Mapping[str, ModelLike],
+    models: ModelLike | Models[ModelLike],
     name: str,
     options: ExplainOptions,
     quantity: Quantity,
@@ -733,6 +733,9 @@ def _user_call(
     if isinstance(models, Mapping):
         key = next(k for k in models if str(k) == name)
         given, text = models[key], f"models[{key!r}]"
+    elif isinstance(models, (list, tuple)):
+        k = int(name.removeprefix(NUMBERED))
+        given, text = models[k], f"models[{k}]"
     else:
         given, text = models, "model"
     bare = ""
@@ -745,6 +748,10 @@ def _user_call(
     return Call(text, replace(options, y=None), bare=bare)
 
 
+NUMBERED = "model "
+"""What the name of a model without a name begins with; its number follows."""
+
+
 def _title(quantity: Quantity) -> str:
     """Return the name of a quantity's model: its class, or those of several."""
     if len(quantity.models) == 1:
@@ -752,14 +759,12 @@ def _title(quantity: Quantity) -> str:
     return " and ".join(dict.fromkeys(map(title, quantity.models)))
 
 
-def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
+def _named(models: ModelLike | Models[ModelLike]) -> dict[str, Quantity]:
     """Return quantities by name; a single model is named after its class."""
     if isinstance(models, Printed):  # Effects are a mapping, too
         raise result_error("report(models)", models, "a model, or several by name")
     if isinstance(models, (list, tuple)):
-        got, expected = f"a {type(models).__name__}", "a model, or several by name"
-        fix = 'Name them: sd.report({"first": model1, "second": model2}, X)'
-        raise DataError("report(models)", got, expected, fix)
+        models = {f"{NUMBERED}{k}": one for k, one in enumerate(models)}
     if not isinstance(models, Mapping):
         quantity = as_quantity(models, every=True)
         return {_title(quantity): quantity}

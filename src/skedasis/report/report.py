@@ -14,7 +14,7 @@ from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._numbers import counted
 from skedasis._progress import Progress
 from skedasis._types import JsonValue, TableLike
-from skedasis.engine.argument_types import FeatureList, GivenRegions, SplitBy
+from skedasis.engine.argument_types import FeatureList, GivenRegions, Models, SplitBy
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.errors import DataError
 from skedasis.plots.elements import tag
@@ -111,7 +111,7 @@ class Report:
 
 @takes_options(ReportKeywords)
 def report(  # noqa: PLR0913 - a page has many parts
-    models: ModelLike | Mapping[str, ModelLike],
+    models: ModelLike | Models[ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
     path: str | Path = "report.html",
@@ -140,9 +140,9 @@ def report(  # noqa: PLR0913 - a page has many parts
 
     Parameters
     ----------
-    models : model or mapping of str to model
-        A quantity, fitted estimator or callable, or several of them by name. Of a classifier with more than two
-        classes, or with several labels, all are explained.
+    models : model, list of models, or mapping of str to model
+        A quantity, fitted estimator or callable, or several of them, by name or as "model 0", "model 1", …. Of a
+        classifier with more than two classes, or with several labels, all are explained.
     X : array, data frame or ParquetData of n rows
         Of data that are read in chunks (`sd.parquet`), the page shows a random sample of at most 100,000 rows, and says
         so.
