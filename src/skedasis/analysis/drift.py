@@ -52,7 +52,7 @@ from skedasis.engine.budget import (
 from skedasis.engine.options import ALPHA, ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.prepare import Job, planned_like, prepare_rows, resolve_method_and_selection
 from skedasis.engine.rounds import compute
-from skedasis.engine.rows import draw_rows
+from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.engine.run import values_at_rows
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
@@ -85,17 +85,11 @@ from skedasis.results.provenance import add_cost, summed_costs
 from skedasis.results.regions import rule_text
 from skedasis.stats.curve_sums import LocalSteps, Places, step_coefficients
 from skedasis.stats.moments import WeightKind, power_of_two, summed
-from skedasis.stats.random import row_hashes
+from skedasis.stats.random import random_half
 from skedasis.stats.resampling import influence_error
-
-MOST_STREAMED = 100_000
-"""Most rows of each table that are drawn from data that are read in chunks."""
 
 ROUNDING = 64.0
 """Differences between models of less than this many rounding errors of their values are none."""
-
-_HALVES = "drift: halves"
-"""Names the random halves of the rows that choose the direction of a curve's test, and that make it."""
 
 
 @overload
@@ -456,7 +450,7 @@ def _rows(
     X_old: TableLike, X_new: TableLike | None, options: ExplainOptions, given: _OfNewTable
 ) -> _Tables:
     """Return the rows of both tables, which are checked, as one data set."""
-    first = draw_rows(X_old, MOST_STREAMED, options)
+    first = draw_rows(X_old, ROWS_OF_CHUNKS, options)
     old = first.dataset()
     if X_new is None or X_new is X_old:
         for name, value in vars(given).items():
@@ -465,7 +459,7 @@ def _rows(
                 raise DataError(f"drift({name}_new)", got, f"{name}_new with X_new", fix)
         return _Tables(old, len(old), one=True)
     of_new = replace(options, y=given.y, sample_weight=given.sample_weight, row_id=given.row_id)
-    second = draw_rows(X_new, MOST_STREAMED, of_new)
+    second = draw_rows(X_new, ROWS_OF_CHUNKS, of_new)
     new = second.dataset()
     for name, one, other in (("y", old.y, new.y), ("row_id", old.keys, new.keys)):
         if (one is None) != (other is None):
@@ -805,7 +799,7 @@ class _DriftParts:
     def _p_of_curve(self, curve: _Curve, within: Floats, unit: float) -> float:
         """Return the p-value of a curve of 0: one half of the rows chooses a direction, the other half tests it."""
         w, identifiers = self.rows.weights, self.rows.dataset.identifiers
-        half = row_hashes(identifiers, self.seed, _HALVES) >> np.uint64(63) == 0
+        half = random_half(identifiers, self.seed, "drift: halves")
         chosen = np.append(0.0, np.cumsum(curve.steps.steps(w, half))) / unit
         c = step_coefficients(within * (chosen - within @ chosen))
         from scipy.special import stdtr

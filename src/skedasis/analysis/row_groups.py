@@ -20,7 +20,7 @@ from skedasis.engine.options import ALPHA, MAX_DEPTH
 from skedasis.engine.region_rules import MIN_ROWS, MIN_SHARE, RegionRules, rules_of_search
 from skedasis.results.regions import RegionNode
 from skedasis.stats.moments import WeightKind, power_of_two
-from skedasis.stats.random import row_hashes
+from skedasis.stats.random import random_half
 from skedasis.stats.regions import CellEffects, RegionSearch, kappa
 from skedasis.stats.resampling import influence_error
 from skedasis.stats.student import quantile_t
@@ -221,7 +221,7 @@ def find_row_groups(
     weights = dataset.weights
     if weights is not None and dataset.sampling_weights:
         weights = weights / weights.mean()
-    half = row_hashes(dataset.identifiers, seed, purpose) >> np.uint64(63) == 0
+    half = random_half(dataset.identifiers, seed, purpose)
     if conditioning is None:
         conditioning = conditioning_features(dataset, dataset.features, None, ())
     n, unit = len(dataset), power_of_two(values)

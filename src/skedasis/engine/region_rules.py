@@ -29,7 +29,7 @@ from skedasis.methods.regional import KeptEffects, check_local_effects, no_local
 from skedasis.results.effect import Effect
 from skedasis.results.regions import Condition, RegionNode, Split, merged, rule_text
 from skedasis.stats.moments import power_of_two
-from skedasis.stats.random import row_hashes
+from skedasis.stats.random import random_half
 from skedasis.stats.regions import (
     NO_LOSS,
     CurveEffects,
@@ -163,7 +163,7 @@ class RuleFinder:
     def half(self) -> Bools:
         """Which rows choose a split, (n,); the others test it."""
         dataset, seed = self.job.dataset, self.job.options.seed
-        return row_hashes(dataset.identifiers, seed, "regions: halves") >> np.uint64(63) == 0
+        return random_half(dataset.identifiers, seed, "regions: halves")
 
     @cached_property
     def weights(self) -> Floats | None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from skedasis._types import Bools, Floats, JsonValue, OutputLabel, TableLike, Values
+from skedasis._types import Bools, Floats, JsonValue, OutputLabel, TableLike
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.assemble import provenance
@@ -26,7 +24,10 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.effect import About, Effect
 from skedasis.stats.moments import WeightKind
-from skedasis.stats.random import row_hashes
+from skedasis.stats.random import random_half
+
+HALVES = "rows and labels: halves"
+"""Names the random half of the rows by which the parts of the squared error are corrected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +83,6 @@ def _values_of(local: BatchStats) -> RowValues:
     return RowValues(kept["value"], kept["label"], kept.get("weight"), kept["half"] > 0)
 
 
-def random_half(identifiers: Values, seed: int) -> Bools:
-    """Return a random half of rows, (n,), by the hashes of their identifiers."""
-    return row_hashes(identifiers, seed, "rows and labels: halves") >> np.uint64(63) == 0
-
-
 @dataclass(frozen=True)
 class EveryRow(Parameters, FeatureMethod[AnyColumn, None, Effect]):
     """The method that keeps the quantity and the label of each row, and has no feature."""
@@ -119,7 +115,7 @@ class EveryRow(Parameters, FeatureMethod[AnyColumn, None, Effect]):
             "value": evaluator.values(),
             "label": labels,
             "weight": evaluator.weights,
-            "half": random_half(evaluator.identifiers, self.seed).astype(float),
+            "half": random_half(evaluator.identifiers, self.seed, HALVES).astype(float),
         }
         return BatchStats({}, select_rows(kept, keep))
 

@@ -18,13 +18,14 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.engine.conditioning import conditioning_features
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.row_values import random_half
+from skedasis.engine.row_values import HALVES
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.format import named
 from skedasis.results.calibration import Calibration
 from skedasis.results.weak_spots import WeakSpot, WeakSpots
+from skedasis.stats.random import random_half
 
 
 # ------------------------------------------------------------------------------ scores on arrays
@@ -145,7 +146,7 @@ def page_calibration(
         predicted,
         labels,
         None if dataset.weights is None else dataset.weights[there],
-        random_half(dataset.identifiers[there], options.seed),
+        random_half(dataset.identifiers[there], options.seed, HALVES),
         options,
         {"exact": True},
         method="isotonic" if rows else "bins",

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.random import row_hashes, uniform_from_hash
+from skedasis.stats.random import random_half, row_hashes, uniform_from_hash
 
 COLLINEAR = 10.0
 """Above this variance inflation the other columns nearly determine a feature, and only near values are compared."""
@@ -132,7 +132,7 @@ def score_rows(
         if weights is not None:
             weights = weights / -np.expm1(-weights * left_out)
     noise = ndtri(uniform_from_hash(row_hashes(row_id[order], random_state, "score: pairs")))
-    half = row_hashes(row_id[order], random_state, "score: halves") >> np.uint64(63) == 0
+    half = random_half(row_id[order], random_state, "score: halves")
     return ScoreRows(order, None if weights is None else weights[order], noise, half, exact)
 
 

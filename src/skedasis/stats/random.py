@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._arguments import check_int
-from skedasis._types import Floats, Values
+from skedasis._types import Bools, Floats, Values
 
 RandomState: TypeAlias = "int | np.random.Generator | None"
 """What `random_state` may be, as in scikit-learn: an integer, a generator, or None."""
@@ -52,6 +52,11 @@ def row_hashes(row_id: Values, random_state: int, purpose: str) -> Hashes:
     objects, which are hashed by their text. Draws for a different `purpose`, what is drawn, are independent.
     """
     return _mix(_hash_ids(row_id) ^ _key(int(random_state), purpose))
+
+
+def random_half(row_id: Values, random_state: int, purpose: str) -> Bools:
+    """Return a random half of the rows, (n,); for `purpose` see `row_hashes`."""
+    return row_hashes(row_id, random_state, purpose) >> np.uint64(63) == 0
 
 
 def uniforms(row_id: Values, random_state: int, purpose: str, count: int) -> Floats:
