@@ -28,7 +28,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, TypeAlias, Unpack, overload
+from typing import Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -84,6 +84,7 @@ from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import add_cost, summed_costs
 from skedasis.results.regions import rule_text
 from skedasis.stats.curve_sums import LocalSteps, Places, step_coefficients
+from skedasis.stats.holm import largest_rejected
 from skedasis.stats.moments import WeightKind, power_of_two, summed
 from skedasis.stats.random import random_half
 from skedasis.stats.resampling import influence_error
@@ -932,7 +933,8 @@ class _DriftParts:
         tests |= {("groups", part): p for part, (_, p) in groups.items()}
         tests |= {("carried", f.feature): f.p_value for f in self.features}
         tests |= {("curve", f.feature): f.curve_p_value for f in self.features}
-        found = _holm(tests)
+        below = largest_rejected(np.array(list(tests.values())), ALPHA)
+        found = {test: bool(p <= below) for test, p in tests.items()}
         if only is not None:
             found[CHANGE, ""] = found[only, ""]
         parts = {
@@ -969,22 +971,6 @@ class _DriftParts:
             rows.dataset.library,
             {**record, "quantity": quantity.describe()},
         )
-
-
-TestKey: TypeAlias = tuple[str, str]
-
-
-def _holm(p_values: Mapping[TestKey, float]) -> dict[TestKey, bool]:
-    """Return which hypotheses are rejected at 5 % for all together (Holm 1979); those without a test are not."""
-    tested = sorted(
-        (key for key, p in p_values.items() if not math.isnan(p)), key=p_values.__getitem__
-    )
-    found = dict.fromkeys(p_values, False)
-    for k, key in enumerate(tested):
-        if p_values[key] > ALPHA / (len(tested) - k):
-            break
-        found[key] = True
-    return found
 
 
 def _record(

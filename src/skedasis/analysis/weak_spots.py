@@ -50,6 +50,7 @@ from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.provenance import as_provenance
 from skedasis.results.regions import ALL_ROWS, STABLE
 from skedasis.results.weak_spots import WeakSpot, WeakSpots
+from skedasis.stats.holm import largest_rejected
 
 NAN = math.nan
 
@@ -492,22 +493,12 @@ def _confirmed(
     """Return the groups, with those marked that are weak spots; a single group is none."""
     if len(lines) == 1:
         return tuple(lines)
-    significant = _holm([line.p_value for line in lines], search.alpha)
+    below = largest_rejected(np.array([line.p_value for line in lines]), search.alpha)
     found: list[WeakSpot] = []
-    for line, rejected in zip(lines, significant, strict=True):
+    for line in lines:
         sign = 1.0 if of_loss or line.bias > 0 else -1.0
         beyond = sign * (line.bias - whole.bias) > 0
         large = sign * line.bias >= search.min_bias
         stable = line.stability >= STABLE
-        found.append(replace(line, confirmed=rejected and beyond and large and stable))
+        found.append(replace(line, confirmed=line.p_value <= below and beyond and large and stable))
     return tuple(found)
-
-
-def _holm(p_values: Sequence[float], alpha: float) -> list[bool]:
-    """Return which hypotheses are rejected at a level that they share."""
-    rejected = [False] * len(p_values)
-    for k, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        if not p_values[i] <= alpha / (len(p_values) - k):
-            break
-        rejected[i] = True
-    return rejected

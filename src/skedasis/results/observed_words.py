@@ -15,6 +15,7 @@ from skedasis.results.curve_words import Curve
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.observed import Observed
 from skedasis.results.sentences import OFF, tell
+from skedasis.stats.holm import largest_rejected
 
 ALPHA = 0.05
 """Probability that any cell of any feature is said of a model that is right everywhere."""
@@ -50,7 +51,7 @@ def deviations(effects: Mapping[str, Effect]) -> dict[str, tuple[OffCells, ...]]
     if not seen:
         return {}
     p = {name: p_values(observed) for name, observed in seen.items()}
-    below = _holm(np.concatenate([one.ravel() for one in p.values()]))
+    below = largest_rejected(np.concatenate([one.ravel() for one in p.values()]), ALPHA)
     least = WORTH_SAYING * max(map(_variation, seen.values()))
     found: dict[str, tuple[OffCells, ...]] = {}
     for name, observed in seen.items():
@@ -102,14 +103,6 @@ def _mean(observed: Observed, value: Floats) -> float:
     known = observed.weight > 0
     total = float(observed.weight[known].sum())
     return float(observed.weight[known] @ value[known]) / total if total else 0.0
-
-
-def _holm(p: Floats) -> float:
-    """Return the largest p-value that Holm's method rejects at `ALPHA`; -1 without any."""
-    ordered = np.sort(p[np.isfinite(p)])
-    kept = np.flatnonzero(ordered > ALPHA / np.arange(len(ordered), 0, -1))
-    rejected = ordered[: kept[0]] if len(kept) else ordered
-    return float(rejected[-1]) if len(rejected) else -1.0
 
 
 def _runs(effect: Effect, observed: Observed, clear: Bools) -> Iterator[OffCells]:

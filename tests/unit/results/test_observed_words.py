@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import ttest_1samp
 
 import skedasis as sd
-from skedasis.results import observed_words
 from skedasis.results.effect import Effect
-from skedasis.results.observed_words import deviation_text, deviations, p_values
+from skedasis.results.observed_words import ALPHA, deviation_text, deviations, p_values
+from skedasis.stats.holm import largest_rejected
 from tests.plots.observed_helpers import observed_of
 
 N = 3_000
@@ -179,15 +179,6 @@ def test_a_cell_without_events_is_no_proof():
     assert p_values(found)[0, 7] > 0.01
 
 
-def test_holm_rejects_the_smallest_p_values():
-    p = np.array([0.001, 0.011, 0.02, 0.5, np.nan])
-    # 0.001 ≤ .05 / 4; 0.011 ≤ .05 / 3; 0.02 ≤ .05 / 2; 0.5 > .05
-    assert observed_words._holm(p) == 0.02
-    assert observed_words._holm(np.array([0.02, 0.03])) == 0.03
-    assert observed_words._holm(np.array([0.026, 0.03])) == -1.0
-    assert observed_words._holm(np.array([np.nan])) == -1.0
-
-
 def _false_alarms(kind: str, draws: int, seed: int) -> int:
     """Return in how many draws of a right model any cell of ten features is rejected."""
     rng, found, d, n = np.random.default_rng(seed), 0, 10, 1_000
@@ -205,7 +196,7 @@ def _false_alarms(kind: str, draws: int, seed: int) -> int:
             y = rng.poisson(p).astype(float)
         edges = np.linspace(0, 1, 11)
         tests = [p_values(observed_of(x[:, j], y, p, edges)).ravel() for j in range(d)]
-        found += observed_words._holm(np.concatenate(tests)) > 0
+        found += largest_rejected(np.concatenate(tests), ALPHA) > 0
     return found
 
 
