@@ -320,8 +320,12 @@ def _rows(quantity: Quantity, X: TableLike, options: ExplainOptions) -> Dataset:
     if limit is None or may_be_trees(quantity, options.tree):
         return dataset
     n = len(dataset)
-    choices = [n, *fewer_rows(n, LEAST_ROWS)]
-    rows = keep_to(limit, choices, lambda k: k + PROBED_ROWS, lambda k: [on_a_sample(k, n)])
+    rows = keep_to(
+        limit,
+        [n, *fewer_rows(n, LEAST_ROWS)],
+        lambda k: quantity.rows_per_row * (k + PROBED_ROWS),
+        lambda k: [on_a_sample(k, n)],
+    )
     if rows == n:
         return dataset
     return replace(drawn, options=replace(drawn.options, sample=rows)).dataset()

@@ -49,7 +49,8 @@ def evaluate_rows(
     evaluated = use_trees_if_exact(outputs, dataset, tree, checked, means=False)
     checked.stats.add(evaluated.stats)
     if not (evaluated.said or "").startswith("exact"):
-        announce_rows(checked.caller, float(len(dataset)), 1.0, "fewer rows: sample=")
+        each = next(iter(outputs.values())).rows_per_row
+        announce_rows(checked.caller, float(each * len(dataset)), each, "fewer rows: sample=")
     stats = CallStats()
     values = values_at_rows(evaluated.outputs, dataset, checked, stats)
     return EvaluatedRows(values, stats, checked.stats, evaluated.said)

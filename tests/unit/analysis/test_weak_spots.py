@@ -247,6 +247,15 @@ def test_model_rows_are_limited():
         sd.weak_spots(linear, X, y, max_model_rows=100)
 
 
+def test_model_rows_of_a_mean_of_models_are_limited_together():
+    X, y = draw(1000)
+    models = Remembers(linear), Remembers(linear)
+    mean = 0.5 * sum(sd.prediction(model) for model in models)
+    with pytest.warns(sd.CostWarning, match="random sample of"):
+        sd.weak_spots(mean, X, y, max_model_rows=1500)
+    assert 400 < sum(len(rows) for model in models for rows in model.seen) <= 1500
+
+
 def test_several_models_are_compared():
     X, y = draw()
     both = sd.weak_spots({"old": linear, "new": lambda X: X[:, 0] + 2 * (X[:, 1] > 0.8)}, X, y)
