@@ -31,7 +31,6 @@ from skedasis.engine.conditioning import (
     conditioning_features,
     matched,
 )
-from skedasis.engine.evaluate import evaluate_rows
 from skedasis.engine.options import (
     ALPHA,
     MAX_DEPTH,
@@ -39,6 +38,7 @@ from skedasis.engine.options import (
     ExplainOptions,
     takes_options,
 )
+from skedasis.engine.row_values import evaluate_rows
 from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.calling import CallStats

@@ -1,33 +1,43 @@
-"""The quantity and the label at every row, for results that need both and no effect: one model row for each."""
+"""Quantities at every row, for results that need no effect: one model row for each.
+
+`values_and_labels` takes data that are read in chunks, too, and returns the labels; `evaluate_rows` takes rows in
+memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from skedasis._types import Bools, Floats, JsonValue, OutputLabel, TableLike
+from skedasis._types import Bools, Floats, JsonValue, OutputLabel, TableLike, TreeMode
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.assemble import provenance
-from skedasis.engine.budget import announce, rows_within_limit
+from skedasis.engine.budget import announce, announce_rows, rows_within_limit
 from skedasis.engine.heterogeneity_score import Scores
 from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.prepare import prepare_job
 from skedasis.engine.rows import open_rows
-from skedasis.engine.run import run
+from skedasis.engine.run import run, values_at_rows
 from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task
 from skedasis.errors import DataError
 from skedasis.methods.base import FeatureMethod, Parameters, ResolvedMethod
 from skedasis.methods.plans import BatchStats, select_rows
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import BatchEvaluator
+from skedasis.quantities.evaluator import BatchEvaluator, probe_model
+from skedasis.quantities.tree_evaluator import Outputs, use_trees_if_exact
 from skedasis.results.effect import About, Effect
+from skedasis.results.provenance import add_cost
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import random_half
 
 HALVES = "rows and labels: halves"
 """Names the random half of the rows by which the parts of the squared error are corrected."""
+
+
+# --- with labels ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +74,9 @@ def values_and_labels(
     if dataset.y is None:
         fix = "Pass y=; for sd.parquet name the column: sd.parquet(path, y='column')"
         raise DataError("y", "no labels", "one label per row", fix)
+    # A fault in the labels is found before the model is called.
     for output in quantity.outputs(dataset).values():
-        output.observed_labels(
-            dataset.y
-        )  # a fault in the labels is found before the model is called
+        output.observed_labels(dataset.y)
     job = prepare_job(quantity, EveryRow(options.seed), _Rows(dataset), options)
     announce([job])
     gathered = run(job)
@@ -150,3 +159,47 @@ class _RowsTask(FeatureTask):
 
     def plan(self, infos: object) -> AnyPlan:
         return None
+
+
+# --- rows in memory -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedRows:
+    """Values of each output at the rows, (n,), and what they cost."""
+
+    values: Mapping[OutputLabel, Floats]
+    stats: CallStats
+    check: CallStats
+    trees: str | None
+    """Whether the model's trees were used, or why not; None for other models."""
+
+    def record(self) -> dict[str, JsonValue]:
+        """Return the cost, for a provenance."""
+        cost: dict[str, JsonValue] = {}
+        add_cost(cost, "effect", self.stats)
+        add_cost(cost, "check", self.check)
+        if self.trees:
+            cost |= {"trees": self.trees, "tree_rows": self.stats.tree_rows}
+        return cost
+
+
+def evaluate_rows(
+    outputs: Outputs, dataset: Dataset, tree: TreeMode, check: CallStats | None = None
+) -> EvaluatedRows:
+    """Return the outputs of one model at all rows of a dataset.
+
+    One model row for each row, of all outputs together, and at most 128 for the check of the model; none but those of
+    the check for trees that are evaluated from their structure. `check` are calls that were made before.
+    """
+    checked = probe_model(list(outputs.values()), dataset)
+    if check is not None:
+        checked.stats.add(check)
+    evaluated = use_trees_if_exact(outputs, dataset, tree, checked, means=False)
+    checked.stats.add(evaluated.stats)
+    if not (evaluated.said or "").startswith("exact"):
+        each = next(iter(outputs.values())).rows_per_row
+        announce_rows(checked.caller, float(each * len(dataset)), each, "fewer rows: sample=")
+    stats = CallStats()
+    values = values_at_rows(evaluated.outputs, dataset, checked, stats)
+    return EvaluatedRows(values, stats, checked.stats, evaluated.said)

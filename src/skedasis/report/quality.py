@@ -136,10 +136,8 @@ def page_calibration(
     try:
         labels = scale.observed_labels(dataset.y[there])
         predicted = quantity.to_label_scale(values)[there]
-    except (
-        DataError,
-        ModelOutputError,
-    ):  # labels of another kind, values beyond the largest number
+    except (DataError, ModelOutputError):
+        # Labels of another kind, or values beyond the largest number.
         return None
     return calibration_of_values(
         scale,
