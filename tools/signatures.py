@@ -90,7 +90,7 @@ def keywords(module: str, name: str) -> Iterator[griffe.Parameter]:
 
     Examples
     --------
-    >>> [(p.name, p.default) for p in keywords("skedasis.engine.explain", "explain")][-6:-4]
+    >>> [(p.name, p.default) for p in keywords("skedasis.engine.explain", "explain")][-8:-6]
     [('heterogeneity_rows', '10000'), ('max_model_rows', 'None')]
     """
     parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters

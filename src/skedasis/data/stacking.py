@@ -80,7 +80,9 @@ def _alike(old: Series, new: Series) -> tuple[Series, Series]:
     if all(t in (nw.Categorical, nw.Enum) for t in types):
         return _with_all_categories(old, new)
     if types[0] == types[1]:
-        return old, new
+        # Text of Arrow is of two types, of which narwhals makes one.
+        is_text = old.implementation.is_pyarrow() and types[0] == nw.String
+        return (old.cast(nw.String), new.cast(nw.String)) if is_text else (old, new)
     # A column without any value takes the type of the other one, and text that of categories.
     for side, wanted in ((0, types[1]), (1, types[0])):
         column = (old, new)[side]

@@ -312,7 +312,8 @@ def _p_values(ranges: Ranges) -> Floats:
     noise = 64 * np.finfo(float).eps * np.maximum(np.abs(ranges.low), np.abs(ranges.high))
     size = np.abs(residual.mean)
     known = np.isfinite(error) & (df > 0)
-    t = np.where(size > noise, size, 0.0) / np.where(known, np.maximum(error, noise), 1.0)
+    size, error = np.where(size > noise, size, 0.0), np.where(known, np.maximum(error, noise), 1.0)
+    t = np.divide(size, error, out=np.where(size > 0, np.inf, 0.0), where=error > 0)
     t = np.where(known & (size > noise), t, 0.0)
     return np.where(known, 2 * stdtr(np.where(known, df, 1.0), -t), 1.0)
 

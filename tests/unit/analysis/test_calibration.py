@@ -416,3 +416,10 @@ def test_it_is_saved_and_tabulated(rows, tmp_path):
     document = found.to_dict(confidence_level=0.5)
     assert document["points"][0]["lower"] == found.interval(0.5)[0][0]
     assert document["points"][0]["rows"] == found.points[0].count
+
+
+def test_a_model_that_is_right_at_every_row_is_calibrated():
+    X = np.arange(300.0)[:, None]
+    found = sd.calibration(lambda X: np.zeros(len(X)), X, np.zeros(300), method="bins")
+    assert len(found.deviations) == 0
+    assert found.residual == 0
