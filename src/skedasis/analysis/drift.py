@@ -316,15 +316,13 @@ def drift_of_effects(models: Sequence[AtRows], seed: int) -> dict[OutputLabel, D
         values = [one.values[label] for one in models]
         parts = _DriftParts.of(rows, values, max(one.eps for one in models), seed)
         for name, effect in old.effects[label].items():
-            of_models = [effect, new.effects[label][name]]
+            of_models = effect, new.effects[label][name]
             if any(e.rows is not None and not e.rows.exact for e in of_models):
                 fix = "Use a larger keep_rows="
                 raise DataError("What changed", "a sample of the rows", "all rows", fix)
             x = coordinates_at_rows(effect, old.dataset)
-            curves, places = (
-                [_Curve.of(e, x) for e in of_models],
-                Places.of(x, effect.axis.coordinates),
-            )
+            curves = [_Curve.of(e, x) for e in of_models]
+            places = Places.of(x, effect.axis.coordinates)
             parts.add(curves, places, effect.about.feature, np.zeros(len(x), dtype=np.int64))
         record: dict[str, JsonValue] = {"method": "drift", "rows": len(rows), "random_state": seed}
         found[label] = parts.result(new.outputs[label], record)
@@ -428,16 +426,13 @@ class _Tables:
             own = slice(None) if some is None else some[table]
             w = None if self.dataset.weights is None else self.weights[table][own]
             errors.append(influence_error(influence[table][own] / unit, w, kind))
-        squares, sizes = (
-            np.array([(unit * error) ** 2 for error, _ in errors]),
-            [n for _, n in errors],
-        )
+        squares = np.array([(unit * error) ** 2 for error, _ in errors])
         total = float(squares.sum())
         if not total > 0:
             return _Tested(
                 value, math.sqrt(total + more), math.nan if math.isnan(total) else math.inf
             )
-        df = np.array(sizes)
+        df = np.array([df for _, df in errors])
         spread = float(((squares / total) ** 2 / df).sum())
         # If both tables have the same variance, that of all rows: squares times rows are variances.
         pooled = float((squares * (df + 1) * df).sum() / df.sum() * (1 / (df + 1)).sum())

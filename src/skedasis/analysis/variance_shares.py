@@ -42,6 +42,7 @@ from skedasis.engine.budget import (
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, LimitedKeywords, takes_options
 from skedasis.engine.prepare import prepare_rows
 from skedasis.engine.region_pass import regions_at_rows
+from skedasis.engine.region_rules import MIN_ROWS
 from skedasis.engine.rounds import compute
 from skedasis.engine.rows import draw_rows
 from skedasis.engine.run import values_at_rows
@@ -538,8 +539,8 @@ def _check_varies(values: Floats, sample: _Sample, what: str) -> None:
 
 # --- regions --------------------------------------------------------------------------------------
 
-LEAST_ROWS_OF_REGIONS = 40
-"""Fewest fitting rows in which regions are searched: two regions of 20."""
+LEAST_ROWS_OF_REGIONS = 2 * MIN_ROWS
+"""Fewest fitting rows in which regions are searched: two regions."""
 
 
 def _regions_by_output(

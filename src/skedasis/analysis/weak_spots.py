@@ -38,6 +38,7 @@ from skedasis.engine.options import (
     ExplainOptions,
     takes_options,
 )
+from skedasis.engine.region_rules import MIN_ROWS
 from skedasis.engine.row_values import evaluate_rows
 from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.errors import DataError, UnsupportedError
@@ -54,8 +55,8 @@ from skedasis.stats.holm import largest_rejected
 
 NAN = math.nan
 
-FEWEST_ROWS = 40
-"""Fewest rows: two groups of 20."""
+FEWEST_ROWS = 2 * MIN_ROWS
+"""Fewest rows: two groups."""
 
 WeakSpotsOf: TypeAlias = "Literal['bias'] | LossName | LossFunction"
 

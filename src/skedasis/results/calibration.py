@@ -305,13 +305,13 @@ class Calibration(ResultWithTables[CalibrationTable]):
 
 # --- in words -------------------------------------------------------------------------------------
 
-MOST_TOLD = 3
-"""Most deviations that are told."""
+MOST_NAMED = 3
+"""Most deviations that a text names."""
 
 
 def calibration_text(found: Calibration) -> str:
     """Say the mean label and the mean prediction, and which predictions are wrong on average."""
-    label, prediction = _told_apart(found.label, found.prediction, found.std_error)
+    label, prediction = _distinct(found.label, found.prediction, found.std_error)
     means = tell(
         CALIBRATION["means"],
         events=found.events,
@@ -319,7 +319,7 @@ def calibration_text(found: Calibration) -> str:
         prediction=prediction,
         unit=found.unit,
     )
-    told = sorted(found.deviations, key=lambda d: -abs(d.residual) * d.weight)[:MOST_TOLD]
+    named = sorted(found.deviations, key=lambda d: -abs(d.residual) * d.weight)[:MOST_NAMED]
     wrong = [
         tell(
             CALIBRATION["wrong"],
@@ -331,9 +331,9 @@ def calibration_text(found: Calibration) -> str:
             least=min(abs(d.lower), abs(d.upper)),
             most=max(abs(d.lower), abs(d.upper)),
         )
-        for d in sorted(told, key=lambda d: d.low)
+        for d in sorted(named, key=lambda d: d.low)
     ]
-    more = len(found.deviations) - len(told)
+    more = len(found.deviations) - len(named)
     if more:
         wrong.append(tell(CALIBRATION["more"], n=more))
     return " ".join([means, *wrong] if wrong else [means, CALIBRATION["none"]])
@@ -352,7 +352,7 @@ def error_text(found: Calibration) -> str:
     )
 
 
-def _told_apart(label: float, prediction: float, error: float) -> tuple[str, str]:
+def _distinct(label: float, prediction: float, error: float) -> tuple[str, str]:
     """Return two means with three digits, or so many that a difference beyond its error shows."""
     for digits in (3, 4, 5):
         texts = number(label, digits), number(prediction, digits)

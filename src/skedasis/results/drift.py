@@ -319,7 +319,7 @@ class Drift(ResultWithTables[DriftTable]):
         return "\n".join(lines)
 
 
-LEAST_TOLD = 0.1
+LEAST_NAMED = 0.1
 """Effects that changed by less than this part of the one that changed most are counted only: of any two models, nearly
 all effects differ a little."""
 
@@ -384,11 +384,9 @@ def _verdict(drift: Drift) -> list[str]:
     said += _of_groups(drift, MODEL)
     curves = sorted((f for f in drift.features if f.curve_found), key=_by_curve)
     if curves:
-        large = [f for f in curves if f.curve_change >= LEAST_TOLD * curves[0].curve_change]
-        parts, rest = (
-            [f"{f.title} ({number(f.curve_change)})" for f in large],
-            len(curves) - len(large),
-        )
+        large = [f for f in curves if f.curve_change >= LEAST_NAMED * curves[0].curve_change]
+        parts = [f"{f.title} ({number(f.curve_change)})" for f in large]
+        rest = len(curves) - len(large)
         said.append(tell(DRIFT["curves"], n=len(large), parts=parts, more=rest or None))
     return said
 

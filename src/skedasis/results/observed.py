@@ -1,4 +1,4 @@
-"""`Observed`: what was observed along a feature beside what the model predicts, as means per cell."""
+"""`Observed`: means of label, prediction and residual in the cells of a feature."""
 
 from __future__ import annotations
 

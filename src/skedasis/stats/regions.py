@@ -1009,10 +1009,8 @@ class RegionSearch:
             if not column.ordered or column.size < 3:
                 continue
             codes, size = column.codes[a.rows].astype(np.int64), column.size
-            low, high = (
-                1 + k for k in np.triu_indices(size - 1, 1)
-            )  # the first code inside, and above
-            low, high = low.astype(np.int64), high.astype(np.int64)
+            # The first code inside, and the first one above.
+            low, high = (1 + k.astype(np.int64) for k in np.triu_indices(size - 1, 1))
 
             def inside(table: Floats, low: Ints = low, high: Ints = high) -> Floats:
                 """Return the sums over the codes of each interval."""
