@@ -105,13 +105,13 @@ def equal_weight_starts(rows: LabelledRows, bins: int) -> Ints:
     return starts[distinct_starts(np.minimum((bins * middle).astype(np.int64), bins - 1))]
 
 
-def isotonic_starts(rows: LabelledRows, most: int = MOST_POINTS) -> Ints:
+def isotonic_starts(rows: LabelledRows) -> Ints:
     """Return where the blocks of the isotonic fit begin: ranges of predictions with the same fit."""
     starts, fit = rows.isotonic
     blocks = starts[distinct_starts(fit)]
-    if len(blocks) > most:
+    if len(blocks) > MOST_POINTS:
         # Labels that increase without noise: every row is a block.
-        part = np.minimum(most * blocks // len(rows), most - 1)
+        part = np.minimum(MOST_POINTS * blocks // len(rows), MOST_POINTS - 1)
         blocks = blocks[distinct_starts(part)]
     return blocks
 

@@ -1,9 +1,10 @@
-"""Confidence intervals and simultaneous bands, the bootstrap over rows, and standard errors of permutation importance.
+"""Simultaneous bands, the bootstrap over rows, and standard errors of means and of permutation importances.
 
-All functions take and return arrays. Intervals and bands come from standard errors with degrees of freedom (`t_band`,
-`bonferroni`, `sup_t`) or from bootstrap replicates (`percentiles`, `sup_band`). `BootstrapDraws` and `replicate` draw
-the rows of a bootstrap, in blocks that several results share. `permutation_error` and `influence_error` are the
-standard errors of permutation importances.
+All functions take and return arrays. Critical values of bands come from standard errors with degrees of freedom
+(`bonferroni`, `sup_t`), intervals and bands also from bootstrap replicates (`percentiles`, `sup_band`); pointwise
+intervals are in `student`. `BootstrapDraws` and `replicate` draw the rows of a bootstrap, in blocks that several
+results share. `influence_error` is the standard error of a weighted mean, `permutation_error` that of a permutation
+importance.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.student import quantile_t
 
-# ----------------------------------------------------- intervals and bands from standard errors
+# -------------------------------------------------------------------- bands from standard errors
 _DRAWS = 20_000
 """Monte Carlo draws for a critical value: its error is then about 0.15 points of coverage at 95 %."""
 
