@@ -128,3 +128,10 @@ def test_what_is_not_compared(page):
     assert "no column 'town'" in changed(other)["why_not"]
     with pytest.raises(sd.DataError, match="no X_old"):
         sd.report(Counted(0.0), X, path=page, y_old=X["age"], **QUIET)
+
+
+def test_labels_of_older_rows_are_checked_before_the_work(page):
+    old = Counted(0.0)
+    with pytest.raises(sd.DataError, match="length 3, expected length 50"):
+        sd.report(old, rows(100, 0), path=page, X_old=rows(50, 1), y_old=[1, 2, 3], **QUIET)
+    assert old.rows == 0

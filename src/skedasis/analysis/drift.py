@@ -30,6 +30,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Unpack, overload
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -238,10 +239,11 @@ def drift(
     started = time.perf_counter()
     for model, call in ((old, "sd.drift(m, X_old, X_new=X_new)"), (new, "sd.drift(old, X_old, m)")):
         check_one_model(model, "drift", call)
-    if new is None and X_new is None:
+    second = _is_table(new)
+    if second or (new is None and X_new is None):
         raise DataError(
             "drift",
-            "one model and one table",
+            "a table in the place of the new model" if second else "one model and one table",
             "a second model, a second table, or both",
             "Write sd.drift(model, X_old, X_new=X_new), or sd.drift(old, X, new)",
         )
@@ -298,6 +300,10 @@ class AtRows:
     values: Mapping[OutputLabel, Floats]
     effects: Mapping[OutputLabel, Effects]
     eps: float
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, np.ndarray) or nw.dependencies.is_into_dataframe(value)
 
 
 def drift_of_effects(models: Sequence[AtRows], seed: int) -> dict[OutputLabel, Drift]:

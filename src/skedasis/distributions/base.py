@@ -224,9 +224,10 @@ def label_numbers(y: ArrayLike, what: str, fix: str | None = None) -> Floats:
         ) from error
     infinite = ~np.isfinite(numbers)
     if infinite.any():
+        kind = "missing" if np.isnan(numbers).any() else "infinite"
         raise DataError(
             f"{what}: y",
-            f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
+            f"{kind} labels for {int(infinite.sum()):,} of {len(y):,} rows",
             "finite numbers",
             "Leave these rows out",
         )

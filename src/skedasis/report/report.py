@@ -14,6 +14,7 @@ from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._numbers import counted
 from skedasis._progress import Progress
 from skedasis._types import JsonValue, TableLike
+from skedasis.data.dataset import ChunkedRows, as_dataset
 from skedasis.engine.argument_types import FeatureList, GivenRegions, Models, SplitBy
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.errors import DataError
@@ -300,6 +301,8 @@ def _old_rows(
 ) -> OldRows | None:
     """Return the older rows; raise for labels or weights without rows."""
     if X is not None:
+        if not isinstance(X, ChunkedRows):
+            as_dataset(X, y, sample_weight)  # what is wrong with them is said before the work
         return OldRows(X, y, sample_weight)
     for name, value in (("y_old", y), ("sample_weight_old", sample_weight)):
         if value is not None:

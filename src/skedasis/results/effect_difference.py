@@ -242,11 +242,12 @@ class EffectDifference(SavedResult, OnAxis):
         """
         level = check_probability("interval(confidence_level)", confidence_level, "Use 0.95")
         check_flag("interval(simultaneous)", simultaneous)
+        lower, upper = t_interval(self.value, self.std_error, self.df, level)
         if simultaneous:
+            # Of points with few degrees of freedom, the intervals may be wider than the band of all points.
             critical = np.quantile(self._largest, level) if len(self._largest) else math.nan
-            lower, upper = t_band(self.value, self.std_error, critical)
-        else:
-            lower, upper = t_interval(self.value, self.std_error, self.df, level)
+            band = t_band(self.value, self.std_error, critical)
+            lower, upper = np.minimum(lower, band[0]), np.maximum(upper, band[1])
         return lower - self.detail, upper + self.detail
 
     @property

@@ -37,7 +37,7 @@ from skedasis._numbers import counted, listed, number, percent, sentence
 from skedasis._types import Floats, Ints, Level
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.quantities.base import argument_in
+from skedasis.quantities.base import DIFFERENCE, argument_in
 from skedasis.results import operations
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
@@ -495,9 +495,12 @@ def factors_of(effect: Effect, base: object = None, confidence_level: float = 0.
 
 
 def _named(effect: Effect) -> str:
-    """Return the name of what was explained on the log scale."""
+    """Return the name of what was explained on the log scale; a difference of logarithms is that of a ratio."""
     name = effect.about.quantity
-    return argument_in(name, "log") or name
+    of_both = argument_in(name.removeprefix(f"{DIFFERENCE} "), "log")
+    if of_both is None:
+        return name
+    return f"ratio of {of_both}" if name.startswith(f"{DIFFERENCE} ") else of_both
 
 
 def _check_is_factor(effect: Effect) -> None:

@@ -511,7 +511,7 @@ SHORTENED: Mapping[str, str] = {
 
 FACTORS: Mapping[str, str] = {
     "head": "factors of {quantity} for {feature}[ where {rule:rule}] ({method}), base {base}",
-    "base": "{quantity} = {value} × factors; {value} is its value at the base, {at:list}",
+    "base": "{quantity} ≈ {value} × factors, exactly where the model is a product; base: {at:list}",
     "between rows": (
         "Single rows differ from these factors by × or ÷ {factor}, typically (exponential of the heterogeneity score)."
     ),
@@ -713,7 +713,7 @@ ROWS_CHANGE = (
 DRIFT: Mapping[str, str] = {
     "none": (
         "No change was found: the mean {quantity} is {old}[ in the old rows and {new} in the new ones{rows:|}]"
-        "[ ({change:signed}, 95 % interval {ends})]."
+        "[ ({change:signed}, 95 % interval {ends}; the tests allow for all parts together)]."
     ),
     "mean": (
         "The mean {quantity} {change:rose|fell} from {old} to {new} ({change:signed}"

@@ -156,6 +156,7 @@ class WeakSpots(ResultWithTables[Literal["spots", "groups"]], Sequence[WeakSpot]
         "spots: one row per weak spot, the largest bias first",
         "groups: one row per group of the tree, weak or not, then one for all rows",
     )
+    compared_in_table = False
     groups: tuple[WeakSpot, ...]
     """All groups of the tree, in the order of its leaves: together they are all rows."""
     overall: WeakSpot

@@ -435,3 +435,12 @@ def test_the_result_is_saved_written_and_drawn(tmp_path):
     assert len(found.to_frame(of="groups", backend="pandas")) == len(found.groups)
     assert found.ranking()[0].feature in ("x0", "x1")
     assert found.change.interval(0.99)[0] < found.change.lower
+
+
+def test_a_table_in_the_place_of_the_new_model_is_told():
+    X = np.zeros((5, 2))
+    for table in (X, pd.DataFrame(X)):
+        with pytest.raises(
+            sd.DataError, match=r"a table in the place of the new model.*X_new=X_new"
+        ):
+            sd.drift(lambda X: X[:, 0], X, table)

@@ -463,3 +463,13 @@ def test_quantities_without_labels_are_refused():
     for q in (sd.entropy(lambda X: (X[:, 0], np.ones(len(X)))), sd.prediction(two, output="all")):
         with pytest.raises(sd.UnsupportedError, match="not compared with labels"):
             sd.weak_spots(q, X, y)
+
+
+def test_models_that_are_compared_are_printed_as_sentences():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(size=(600, 2))
+    y = X[:, 0] - 2 * (X[:, 1] > 0.5) + rng.normal(0, 0.1, 600)
+    wrong, right = (lambda X: X[:, 0]), (lambda X: X[:, 0] - 2 * (X[:, 1] > 0.5))
+    printed = str(sd.weak_spots({"wrong": wrong, "right": right}, X, y))
+    assert "too high where x1 > 0.5" in printed
+    assert "no part of the rows was found" in printed.lower()

@@ -268,3 +268,13 @@ def test_effects_that_cannot_be_compared_are_refused():
         few[0] - few[1]
     with pytest.raises(TypeError, match="unsupported operand"):
         old - 3  # type: ignore[operator]
+
+
+def test_a_band_is_nowhere_narrower_than_the_intervals():
+    rng = np.random.default_rng(0)
+    tables = [rng.uniform(size=(n, 2)) ** 3 for n in (60, 400)]
+    one, two = (sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.PDP()) for X in tables)
+    found = one - two
+    (low, high), (lowest, highest) = found.interval(), found.interval(simultaneous=True)
+    assert (lowest <= low).all()
+    assert (highest >= high).all()

@@ -660,3 +660,13 @@ def test_hostile_names_are_escaped_on_pages():
     for page in (table.explore(), table[bad].explore()):
         assert bad not in page.html
     assert bad not in table._repr_html_()
+
+
+def test_a_difference_of_logarithms_has_the_name_of_a_ratio():
+    X = np.random.default_rng(0).uniform(1, 2, size=(200, 2))
+    new, old = (
+        sd.prediction(f, inverse="log", name="log(rentals)")
+        for f in (lambda X: X[:, 0] ** 2 * X[:, 1], lambda X: X[:, 0])
+    )
+    found = sd.explain(new - old, X, method="ale").factors()
+    assert found.quantity == "ratio of rentals"
