@@ -19,6 +19,8 @@ ObservedMean: TypeAlias = Literal["label", "prediction", "residual"]
 
 OBSERVED_MEANS: tuple[ObservedMean, ...] = ("label", "prediction", "residual")
 
+_MEANS = tuple(f"{of}{what}" for of in OBSERVED_MEANS for what in ("", "_error"))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Immutable):
@@ -99,12 +101,18 @@ class Observed(Immutable):
         return self.altered(x=axis.in_own_type(self.points), levels=isinstance(axis, LevelAxis))
 
     def of_many_rows(self, least: int) -> Observed:
-        """Return the same without the means of cells with fewer rows, which say much about single rows."""
-        few, missing = self.count < least, self.missing
-        names = [f"{of}{what}" for of in OBSERVED_MEANS for what in ("", "_error")]
-        bare = {name: np.where(few, np.nan, vars(self)[name]) for name in names}
+        """Return the same without what says much about single rows: the ends of cells, and means of fewer rows."""
+        kept = (self.count.sum(axis=0) >= least) | self.levels
+        of_cells = ("count", "weight", "df", *_MEANS)
+        bare = {name: vars(self)[name][:, kept] for name in of_cells}
+        few, missing, points = bare["count"] < least, self.missing, self.points[kept]
         return self.altered(
-            **bare, missing=None if missing is None else missing.of_many_rows(least)
+            **bare | {name: np.where(few, np.nan, bare[name]) for name in _MEANS},
+            points=points,
+            low=points,
+            high=points,
+            x=self.x[kept],
+            missing=None if missing is None else missing.of_many_rows(least),
         )
 
     @checked_call
