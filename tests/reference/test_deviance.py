@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -181,3 +184,15 @@ def test_powers_without_a_distribution(power):
 def test_a_power_belongs_to_the_tweedie_deviance():
     with refused(sd.DataError, "loss(power)", "kind='tweedie_deviance' only"):
         sd.loss(rate, "poisson_deviance", power=1.2)
+
+
+@pytest.mark.parametrize("ratio", [1e-100, 1e-17, 1e-15, 0.3, 0.7, 1e6, 1e15, 1e100])
+def test_deviances_keep_their_digits_however_far_predictions_are(ratio):
+    X, y = np.array([[ratio]]), np.array([1.0])
+    q = sd.prediction(lambda X: X[:, 0])
+    poisson = sd.loss(q, "poisson_deviance").at(X, y)
+    gamma = sd.loss(q, "gamma_deviance").at(X, y)
+    exact = Fraction(ratio)
+    log = math.log(ratio)
+    np.testing.assert_allclose(poisson, 2 * float(Fraction(-log) + exact - 1), rtol=1e-13)
+    np.testing.assert_allclose(gamma, 2 * float(Fraction(log) + 1 / exact - 1), rtol=1e-13)

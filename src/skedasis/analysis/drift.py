@@ -419,6 +419,11 @@ class _Tables:
         w = self.weights[table] if some is None else self.weights[table] * some[table]
         return float(w @ values[table] / w.sum())
 
+    @property
+    def kind(self) -> WeightKind:
+        """Return what the weights mean."""
+        return "sampling" if self.dataset.sampling_weights else "frequency"
+
     def estimate(
         self, value: float, influence: Floats, some: Bools | None = None, more: float = 0.0
     ) -> _Tested:
@@ -426,12 +431,11 @@ class _Tables:
 
         `more` is a further squared error, of independent rows.
         """
-        kind: WeightKind = "sampling" if self.dataset.sampling_weights else "frequency"
         unit, errors = power_of_two(influence), list[tuple[float, float]]()
         for table in self.slices:
             own = slice(None) if some is None else some[table]
             w = None if self.dataset.weights is None else self.weights[table][own]
-            errors.append(influence_error(influence[table][own] / unit, w, kind))
+            errors.append(influence_error(influence[table][own] / unit, w, self.kind))
         squares = np.array([(unit * error) ** 2 for error, _ in errors])
         total = float(squares.sum())
         if not total > 0:
@@ -609,9 +613,9 @@ class _Curve:
             self.steps.combined(other.steps, own, others),
         )
 
-    def influence(self, of_nodes: Floats, weights: Floats) -> Floats:
+    def influence(self, of_nodes: Floats, weights: Floats, kind: WeightKind) -> Floats:
         """Return the influence of the rows on a sum over the nodes, whose coefficients sum to 0, per unit of weight."""
-        return self.steps.influence(step_coefficients(of_nodes), weights)
+        return self.steps.influence(step_coefficients(of_nodes), weights, kind)
 
     @classmethod
     def of(cls, effect: Effect, x: Floats) -> _Curve:
@@ -752,7 +756,7 @@ class _DriftParts:
             of_nodes = shares[1] - shares[0]
             # Without the rows whose value is missing, the centre of the curve does not cancel.
             absent = float(of_nodes.sum())
-            own = at + rows.table_weight * curve.influence(of_nodes - absent * within, w)
+            own = at + rows.table_weight * curve.influence(of_nodes - absent * within, w, rows.kind)
             more = (absent * curve.missing_error) ** 2
             carried = sum(rows.mean(at, t) for t in rows.slices)
             carried = self._beyond_rounding(rows.estimate(carried, own, more=more))
@@ -792,7 +796,9 @@ class _DriftParts:
         known = np.where(places.known, w, 0.0)
         square = float(known @ off2 / known.sum())
         part = np.where(places.known, rows.table_weight / known.sum(), 0.0)
-        own = curve.influence(2.0 * within * centred / unit, w) * rows.table_weight / unit
+        own = (
+            curve.influence(2.0 * within * centred / unit, w, rows.kind) * rows.table_weight / unit
+        )
         found = rows.estimate(square, part * (off2 - square) + own)
         size = math.sqrt(square)
         change = Estimate(unit * size, unit * found.std_error / (2.0 * size), found.df)
@@ -807,7 +813,7 @@ class _DriftParts:
         from scipy.special import stdtr
 
         total = float(c @ curve.steps.steps(w, ~half)) / unit
-        own = curve.steps.influence(c, w, ~half) / unit
+        own = curve.steps.influence(c, w, self.rows.kind, ~half) / unit
         sampling = self.rows.dataset.sampling_weights
         squares = (w * own) ** 2 if sampling else w * own**2
         if not float(np.sqrt(squares.sum())) > ROUNDING * np.finfo(float).eps * abs(total):

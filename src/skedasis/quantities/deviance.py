@@ -103,9 +103,9 @@ class Tweedie(Family):
             return (y - f) ** 2
         if p == 1.0:
             with np.errstate(divide="ignore", invalid="ignore"):
-                return 2.0 * np.where(y > 0.0, y * _excess((f - y) / y), f)
+                return 2.0 * np.where(y > 0.0, y * _excess(f, y), f)
         if p == 2.0:
-            return 2.0 * _excess((y - f) / f)
+            return 2.0 * _excess(y, f)
         # Of a power below 0 only positive labels have a term of their own.
         own = np.maximum(y, 0.0) ** (2.0 - p) / ((1.0 - p) * (2.0 - p))
         found = own - y * f ** (1.0 - p) / (1.0 - p) + f ** (2.0 - p) / (2.0 - p)
@@ -148,9 +148,11 @@ class Bernoulli(Family):
         return 2.0 * np.maximum(own - xlogy(y, p) - xlog1py(1.0 - y, -p), 0.0)
 
 
-def _excess(d: Floats) -> Floats:
-    """Return d - log(1 + d), which keeps its digits where a prediction is close to its label."""
-    return d - np.log1p(d)
+def _excess(a: Floats, b: Floats) -> Floats:
+    """Return d - log(1 + d) of d = a / b - 1, with its digits where a is close to b, and where it is tiny beside b."""
+    d = (a - b) / b
+    near = np.abs(d) < 0.5
+    return d - np.where(near, np.log1p(np.where(near, d, 0.0)), np.log(a) - np.log(b))
 
 
 USUAL_POWER = 1.5

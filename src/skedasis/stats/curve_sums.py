@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.moments import summed
+from skedasis.stats.moments import WeightKind, summed
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +72,25 @@ class LocalSteps:
         _, mean, part = self.means(weights, some)
         return summed(self.step, part * mean, self.n_steps)
 
-    def influence(self, coefficients: Floats, weights: Floats, some: Bools | None = None) -> Floats:
+    def influence(
+        self, coefficients: Floats, weights: Floats, kind: WeightKind, some: Bools | None = None
+    ) -> Floats:
         """Return what each row contributes per unit of its weight to ``coefficients @ steps``, less the mean, (n,).
 
-        The factor √(m / (m − 1)) turns the sum of squares over a group of m rows into the squared error of its mean.
+        The factor √(m / (m − 1)) turns the sum of squares over a group of m rows into the squared error of its mean;
+        of sampling weights, m is the effective number of rows.
         """
         total, mean, part = self.means(weights, some)
-        factor = np.where(total > 1, np.sqrt(total / np.where(total > 1, total - 1, 1.0)), 1.0)
+        m = total
+        if kind == "sampling":
+            w = (
+                weights[self.row]
+                if some is None
+                else np.where(some[self.row], weights[self.row], 0)
+            )
+            squares = summed(self.group, w * w, len(self.step))
+            m = total**2 / np.where(squares > 0, squares, 1.0)
+        factor = np.where(m > 1, np.sqrt(m / np.where(m > 1, m - 1, 1.0)), 1.0)
         scale = coefficients[self.step] * part * factor / np.where(total > 0, total, 1.0)
         size = scale[self.group] * (self.size - mean[self.group])
         if some is not None:

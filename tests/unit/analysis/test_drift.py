@@ -444,3 +444,25 @@ def test_a_table_in_the_place_of_the_new_model_is_told():
             sd.DataError, match=r"a table in the place of the new model.*X_new=X_new"
         ):
             sd.drift(lambda X: X[:, 0], X, table)
+
+
+def test_sampling_weights_have_no_size():
+    rng = np.random.default_rng(0)
+    old, new = rng.normal(size=(400, 2)), rng.normal(0.3, size=(300, 2))
+    weights = rng.uniform(0.5, 1.5, 400), rng.uniform(0.5, 1.5, 300)
+
+    def errors(size):
+        found = sd.drift(
+            lambda X: X[:, 0],
+            old,
+            lambda X: 1.2 * X[:, 0] + 0.3 * X[:, 1] ** 2,
+            new,
+            sample_weight=size * weights[0],
+            sample_weight_new=size * weights[1],
+            weight_kind="sampling",
+        )
+        return [e for f in found.features for e in (f.std_error, f.curve_change_error)]
+
+    expected = errors(1.0)
+    for size in (0.02, 1000.0):
+        np.testing.assert_allclose(errors(size), expected, rtol=1e-9)
