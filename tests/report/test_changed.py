@@ -135,3 +135,9 @@ def test_labels_of_older_rows_are_checked_before_the_work(page):
     with pytest.raises(sd.DataError, match="length 3, expected length 50"):
         sd.report(old, rows(100, 0), path=page, X_old=rows(50, 1), y_old=[1, 2, 3], **QUIET)
     assert old.rows == 0
+
+
+def test_the_page_says_which_model_is_the_old_one(page):
+    sd.report({"<b>first": Counted(0.0), "second": Counted(9.0)}, rows(300, 0), path=page, **QUIET)
+    text = page.read_text("utf-8")
+    assert "The old model is &lt;b&gt;first, the new one second." in text

@@ -681,7 +681,7 @@ _NONE = Estimate(0.0, 0.0, math.inf)
 
 @dataclass(eq=False)
 class _DriftParts:
-    """The parts of one output, while features are added one by one."""
+    """The parts of one output, to which features are added."""
 
     rows: _Tables
     old: Floats

@@ -36,11 +36,11 @@ class Estimate:
 
     @property
     def p_value(self) -> float:
-        """Return the two-sided p-value of the value 0; 1 without a standard error above 0."""
+        """Return the two-sided p-value of the value 0: of equal values 0 or 1, and 1 where there is no error."""
         from scipy.special import stdtr
 
         if not self.std_error > 0:
-            return 1.0
+            return 0.0 if self.std_error == 0 and self.value != 0 else 1.0
         return float(2.0 * stdtr(max(self.df, 1.0), -abs(self.value) / self.std_error))
 
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:

@@ -379,7 +379,8 @@ def spots_of_values(
         if y is None:
             raise TypeError("the rows have no labels")
         label = quantity.observed_labels(y)
-        difference = label - values
+        rounding = 8 * np.finfo(float).eps * np.maximum(np.abs(label), np.abs(values))
+        difference = np.where(np.abs(label - values) > rounding, label - values, 0.0)
         if isinstance(quantity, Probability):
             chance = np.clip(values, 0.0, 1.0)
             least = chance * (1.0 - chance)
@@ -400,7 +401,9 @@ def spots_of_values(
         whole = _line(ALL_ROWS, -1, len(dataset), 1.0, overall, loss=overall.value)
         whole = replace(whole, bias=0.0, p_value=NAN)
     else:
-        lines = [_bias_of(groups, label, values, least, g) for g in range(len(groups))]
+        lines = [
+            _bias_of(groups, difference, (label, values), least, g) for g in range(len(groups))
+        ]
         average = [groups.overall(v).value for v in (label, values)]
         whole = _line(ALL_ROWS, -1, len(dataset), 1.0, overall, *average)
         large = abs(overall.value) >= search.min_bias
@@ -451,12 +454,16 @@ def _line(
 
 
 def _bias_of(
-    groups: RowGroups, label: Floats, prediction: Floats, least: Floats | None, group: int
+    groups: RowGroups,
+    difference: Floats,
+    both: tuple[Floats, Floats],
+    least: Floats | None,
+    group: int,
 ) -> WeakSpot:
-    """Return the mean difference of label and prediction in a group."""
+    """Return the mean difference of label and prediction in a group, and the mean of both."""
     leaf = groups.leaves[group]
-    bias = _with_least(groups.mean(label - prediction, group), groups, least, group)
-    means = [groups.mean(v, group).value for v in (label, prediction)]
+    bias = _with_least(groups.mean(difference, group), groups, least, group)
+    means = [groups.mean(v, group).value for v in both]
     part, stability = groups.share(group), float(groups.stability[group])
     return _line(leaf.rule, group, leaf.count, part, bias, *means, stability=stability)
 

@@ -264,7 +264,7 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
 
 
 WORTHLESS = (
-    ": added up, they are no better than the mean of all rows, because features act together; "
+    ": their sum predicts no better than the mean of all rows, because features act together; "
     "each curve alone is right on average"
 )
 """The text where the sum of the curves predicts the quantity worse than its mean does."""

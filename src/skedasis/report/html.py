@@ -57,7 +57,7 @@ from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect_words import depends_on_cell, share_text
 from skedasis.results.provenance import summed_costs
-from skedasis.results.sentences import DRIFT_PARTS, UNEXPLAINED, tell
+from skedasis.results.sentences import DRIFT, DRIFT_PARTS, UNEXPLAINED, tell
 from skedasis.results.weak_spots import weak_spots_texts
 
 
@@ -231,14 +231,17 @@ def changed_context(content: ReportContent, views: Views) -> list[Context]:
     shown = {
         s.output: Shown("", p.outputs) for s, p in zip(content.sections, views.places, strict=True)
     }
+    models = list(dict.fromkeys(s.of for s in content.sections))
     for k, (label, drift) in enumerate(changed.drifts.items(), 1):
+        named = [] if len(models) < 2 else [tell(DRIFT["models"], old=models[0], new=models[1])]
         output = "" if label is None else str(label)
         found.append(
             {
                 "shown": shown.get(output, Shown()),
                 "name": output,
                 "sentences": list(drift.verdict),
-                "about": [
+                "about": named
+                + [
                     DRIFT_PARTS[part.part]
                     for part, nothing in (
                         (drift.rows_moved, drift.same_rows),

@@ -723,6 +723,7 @@ DRIFT: Mapping[str, str] = {
         "The mean {quantity} did not clearly change ({old} to {new}[, difference 95 % interval {ends}]), but what it "
         "is made of did[: {causes:list}]."
     ),
+    "models": "The old model is {old}, the new one {new}.",
     "rows moved": "{value:signed} because rows moved",
     "model changed": "{value:signed} because the model changed",
     "features": "Rows moved, by feature: {parts:list}.",

@@ -473,3 +473,17 @@ def test_models_that_are_compared_are_printed_as_sentences():
     printed = str(sd.weak_spots({"wrong": wrong, "right": right}, X, y))
     assert "too high where x1 > 0.5" in printed
     assert "no part of the rows was found" in printed.lower()
+
+
+def test_a_bias_without_noise_is_found_and_rounding_is_not():
+    X = np.random.default_rng(0).uniform(0.1, 1, size=(600, 2))
+    zero = lambda X: np.zeros(len(X))  # noqa: E731 - a model
+    found = sd.weak_spots(zero, X, 1.0 * (X[:, 1] > 0.7))
+    assert found.rules == ("x1 > 0.7",)
+    assert (found[0].bias, found[0].std_error) == (1.0, 0.0)
+    everywhere = sd.weak_spots(zero, X, np.full(600, 3.0))
+    assert len(everywhere) == 0
+    assert "3 too low on average" in str(everywhere)
+    right = sd.weak_spots(lambda X: X[:, 0] * 3, X, X[:, 0] + X[:, 0] + X[:, 0])
+    assert len(right) == 0
+    assert not right.overall.confirmed
