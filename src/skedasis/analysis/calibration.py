@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from skedasis._types import Bools, Floats, Ints, JsonValue, TableLike
 from skedasis.binning import Binning, Edges, Quantile, as_binning
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
+from skedasis.engine.argument_types import Models, of_models
 from skedasis.engine.compare import compared
 from skedasis.engine.options import ExplainOptions, RowValuesKeywords, takes_options
 from skedasis.engine.row_values import values_and_labels
@@ -43,9 +44,6 @@ from skedasis.stats.calibration import (
     total_residual,
 )
 
-if TYPE_CHECKING:
-    from skedasis.engine.argument_types import Models, ModelT
-
 BINS = 10
 """Number of bins, where their rows allow it."""
 
@@ -56,9 +54,10 @@ BARS = 40
 """Bars of the histogram of the predictions."""
 
 
+@of_models(Calibration)
 @takes_options(RowValuesKeywords)
 def calibration(
-    model: ModelLike | Models[ModelT],
+    model: ModelLike | Models[ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
     *,

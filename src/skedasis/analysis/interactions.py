@@ -1,21 +1,18 @@
 """`interactions`: how strongly features interact, by H² and second-order ALE, and what effects depend on."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import itertools
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, Unpack, cast, overload
+from typing import Literal, TypeAlias, Unpack, cast
 
 from skedasis._arguments import check_flag, check_int_or_none, shown
 from skedasis._types import JsonValue, OutputLabel, TableLike
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.argument_types import EffectMethod, FeatureLike
+from skedasis.engine.argument_types import EffectMethod, FeatureLike, of_outputs
 from skedasis.engine.assemble import provenance, warn_unused_arguments
 from skedasis.engine.budget import (
     PAIR_ROWS,
@@ -69,34 +66,7 @@ Strengths: TypeAlias = dict[tuple[str, str], float]
 """Strength of the second-order ALE, by pair."""
 
 
-@overload
-def interactions(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    pairs: GivenPairs = "all",
-    h2: bool = True,
-    ale: bool = True,
-    *,
-    max_rows: int | None = H_ROWS,
-    method: EffectMethod = None,
-    **keywords: Unpack[ScoredKeywords],
-) -> MultiOutput[Interactions]: ...
-
-
-@overload
-def interactions(
-    model: ModelLike,
-    X: TableLike,
-    pairs: GivenPairs = "all",
-    h2: bool = True,
-    ale: bool = True,
-    *,
-    max_rows: int | None = H_ROWS,
-    method: EffectMethod = None,
-    **keywords: Unpack[ScoredKeywords],
-) -> Interactions: ...
-
-
+@of_outputs(Interactions)
 @takes_options(ScoredKeywords)
 def interactions(
     model: ModelLike | MultiOutputQuantity,

@@ -1,15 +1,12 @@
 """`variance_shares`: what main effects, regions and interactions explain of a quantity's variance at held-out rows."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, Protocol, TypeAlias, Unpack, overload, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, Unpack, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +25,7 @@ from skedasis._types import (
 )
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, find_feature
+from skedasis.engine.argument_types import of_outputs
 from skedasis.engine.assemble import collect_results, limit_record, provenance
 from skedasis.engine.budget import LEAST_ROWS as SMALLEST_SAMPLE
 from skedasis.engine.budget import (
@@ -107,34 +105,7 @@ Costs: TypeAlias = tuple[CallStats, CallStats]
 EffectsLike: TypeAlias = "Effects | Mapping[OutputLabel, Effects] | Literal['ale'] | None"
 
 
-@overload
-def variance_shares(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    y: ArrayLike | None = None,
-    regions: RegionsLike | Literal["auto"] | None = None,
-    pairs: int = PAIRS,
-    *,
-    effects: EffectsLike = "ale",
-    max_rows: int | None = SCORE_ROWS,
-    **keywords: Unpack[LimitedKeywords],
-) -> MultiOutput[VarianceShares]: ...
-
-
-@overload
-def variance_shares(
-    model: ModelLike,
-    X: TableLike,
-    y: ArrayLike | None = None,
-    regions: RegionsLike | Literal["auto"] | None = None,
-    pairs: int = PAIRS,
-    *,
-    effects: EffectsLike = "ale",
-    max_rows: int | None = SCORE_ROWS,
-    **keywords: Unpack[LimitedKeywords],
-) -> VarianceShares: ...
-
-
+@of_outputs(VarianceShares)
 @takes_options(LimitedKeywords)
 def variance_shares(
     model: ModelLike,

@@ -1,15 +1,12 @@
 """`weak_spots`: where a model is wrong on average, by rules that hold on rows that did not choose them."""
 
-# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
-# pyright: reportOverlappingOverload=false
-
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, Unpack, cast, overload
+from typing import Literal, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +18,7 @@ from skedasis._types import Floats, JsonValue, OutputLabel, TableLike
 from skedasis.analysis.row_groups import Estimate, RowGroups, find_row_groups
 from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import Dataset
-from skedasis.engine.argument_types import FeatureList, Models, ModelT, MultiOutputModels
+from skedasis.engine.argument_types import FeatureList, Models, of_models
 from skedasis.engine.assemble import limit_record
 from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, fewer_rows, keep_to, on_a_sample
 from skedasis.engine.compare import compared
@@ -45,7 +42,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.loss import LossFunction, LossName, loss
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, Probability, as_quantity
+from skedasis.quantities.outputs import ModelLike, Probability, as_quantity
 from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.provenance import as_provenance
@@ -79,73 +76,10 @@ class SpotOptions:
         check_flag("weak_spots(look_ahead)", self.look_ahead)
 
 
-@overload
-def weak_spots(
-    model: MultiOutputQuantity,
-    X: TableLike,
-    y: ArrayLike | None = None,
-    *,
-    of: WeakSpotsOf = "bias",
-    split_on: FeatureList = None,
-    max_depth: int = MAX_DEPTH,
-    alpha: float = ALPHA,
-    min_bias: float = 0.0,
-    look_ahead: bool = True,
-    **keywords: Unpack[DiagnoseKeywords],
-) -> MultiOutput[WeakSpots]: ...
-
-
-@overload
-def weak_spots(
-    model: ModelLike,
-    X: TableLike,
-    y: ArrayLike | None = None,
-    *,
-    of: WeakSpotsOf = "bias",
-    split_on: FeatureList = None,
-    max_depth: int = MAX_DEPTH,
-    alpha: float = ALPHA,
-    min_bias: float = 0.0,
-    look_ahead: bool = True,
-    **keywords: Unpack[DiagnoseKeywords],
-) -> WeakSpots: ...
-
-
-@overload
-def weak_spots(
-    model: MultiOutputModels,
-    X: TableLike,
-    y: ArrayLike | None = None,
-    *,
-    of: WeakSpotsOf = "bias",
-    split_on: FeatureList = None,
-    max_depth: int = MAX_DEPTH,
-    alpha: float = ALPHA,
-    min_bias: float = 0.0,
-    look_ahead: bool = True,
-    **keywords: Unpack[DiagnoseKeywords],
-) -> Comparison[MultiOutput[WeakSpots]]: ...
-
-
-@overload
-def weak_spots(
-    model: Models[ModelT],
-    X: TableLike,
-    y: ArrayLike | None = None,
-    *,
-    of: WeakSpotsOf = "bias",
-    split_on: FeatureList = None,
-    max_depth: int = MAX_DEPTH,
-    alpha: float = ALPHA,
-    min_bias: float = 0.0,
-    look_ahead: bool = True,
-    **keywords: Unpack[DiagnoseKeywords],
-) -> Comparison[WeakSpots]: ...
-
-
+@of_models(WeakSpots)
 @takes_options(DiagnoseKeywords)
 def weak_spots(
-    model: ModelLike | Models[ModelT],
+    model: ModelLike | Models[ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
     *,

@@ -1,16 +1,31 @@
-"""Types of the arguments that `explain` and its sisters share, for type checkers and editors."""
+"""Types of the arguments that `explain` and its sisters share, and of what follows from them, for type checkers."""
+
+# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
+# pyright: reportOverlappingOverload=false
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sized
-from typing import Literal, SupportsIndex, TypeAlias, TypeVar
+from typing import (
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from skedasis.engine.select import FeaturePattern, SelectorLike
 from skedasis.methods.base import Parameters
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity
 from skedasis.registry import EffectMethodName
+from skedasis.results.containers import OutputResult
+from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.regions import Regions
 
 FeatureLike: TypeAlias = str | SupportsIndex
@@ -54,3 +69,56 @@ MoveLike: TypeAlias = Mapping[str, MoveStep] | Mapping[int, MoveStep] | Mapping[
 """The move of each feature, by name or position."""
 Scenarios: TypeAlias = Mapping[str, MoveLike]
 """Several moves, by names that the caller chooses."""
+
+# --- what a function returns of several outputs and models ----------------------------------------
+
+P = ParamSpec("P")
+ResultT_co = TypeVar("ResultT_co", bound=OutputResult, covariant=True)
+
+
+class OfOutputs(Protocol[P, ResultT_co]):
+    """A function of a model whose result, for a quantity with several outputs, is a `MultiOutput`."""
+
+    @overload
+    def __call__(
+        self, model: MultiOutputQuantity, *args: P.args, **keywords: P.kwargs
+    ) -> MultiOutput[ResultT_co]: ...
+    @overload
+    def __call__(self, model: ModelLike, *args: P.args, **keywords: P.kwargs) -> ResultT_co: ...
+
+
+class OfModels(Protocol[P, ResultT_co]):
+    """The same of a function that also takes several models, whose results are a `Comparison`."""
+
+    @overload
+    def __call__(
+        self, model: MultiOutputQuantity, *args: P.args, **keywords: P.kwargs
+    ) -> MultiOutput[ResultT_co]: ...
+    @overload
+    def __call__(self, model: ModelLike, *args: P.args, **keywords: P.kwargs) -> ResultT_co: ...
+    @overload
+    def __call__(
+        self, model: MultiOutputModels, *args: P.args, **keywords: P.kwargs
+    ) -> Comparison[MultiOutput[ResultT_co]]: ...
+    @overload
+    def __call__(
+        self, model: Models[ModelT], *args: P.args, **keywords: P.kwargs
+    ) -> Comparison[ResultT_co]: ...
+
+
+def of_outputs(
+    result: type[ResultT_co],
+) -> Callable[[Callable[Concatenate[ModelLike, P], object]], OfOutputs[P, ResultT_co]]:
+    """Return a decorator that says the types of what a function returns, and leaves the function as it is."""
+    del result
+    return lambda function: cast("OfOutputs[P, ResultT_co]", function)
+
+
+def of_models(
+    result: type[ResultT_co],
+) -> Callable[
+    [Callable[Concatenate[ModelLike | Models[ModelLike], P], object]], OfModels[P, ResultT_co]
+]:
+    """Return such a decorator of a function that also takes several models."""
+    del result
+    return lambda function: cast("OfModels[P, ResultT_co]", function)
