@@ -23,7 +23,7 @@ from skedasis.stats.moments import WeightKind, power_of_two
 from skedasis.stats.random import random_half
 from skedasis.stats.regions import CellEffects, RegionSearch, kappa
 from skedasis.stats.resampling import influence_error
-from skedasis.stats.student import quantile_t
+from skedasis.stats.student import interval_of, two_sided_p
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,13 @@ class Estimate:
     @property
     def p_value(self) -> float:
         """Return the two-sided p-value of the value 0: of equal values 0 or 1, and 1 where there is no error."""
-        from scipy.special import stdtr
-
         if not self.std_error > 0:
             return 0.0 if self.std_error == 0 and self.value != 0 else 1.0
-        return float(2.0 * stdtr(max(self.df, 1.0), -abs(self.value) / self.std_error))
+        return float(two_sided_p(self.value / self.std_error, self.df))
 
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval."""
-        reach = float(quantile_t(np.array(self.df), confidence_level)) * self.std_error
-        return self.value - reach, self.value + reach
+        return interval_of(self.value, self.std_error, self.df, confidence_level)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import Dataset
 from skedasis.engine.argument_types import FeatureList, Models, of_models
 from skedasis.engine.assemble import limit_record
-from skedasis.engine.budget import LEAST_ROWS, PROBED_ROWS, fewer_rows, keep_to, on_a_sample
+from skedasis.engine.budget import rows_within_limit
 from skedasis.engine.compare import compared
 from skedasis.engine.conditioning import (
     ConditioningFeatures,
@@ -43,7 +43,6 @@ from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.loss import LossFunction, LossName, loss
 from skedasis.quantities.outputs import ModelLike, Probability, as_quantity
-from skedasis.quantities.tree_evaluator import may_be_trees
 from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.provenance import as_provenance
 from skedasis.results.regions import ALL_ROWS, STABLE
@@ -251,19 +250,8 @@ def _of_model(
 def _rows(quantity: Quantity, X: TableLike, options: ExplainOptions) -> Dataset:
     """Return the rows in memory, as many as `max_model_rows` allows."""
     drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
-    dataset, limit = drawn.dataset(), options.max_model_rows
-    if limit is None or may_be_trees(quantity, options.tree):
-        return dataset
-    n = len(dataset)
-    rows = keep_to(
-        limit,
-        [n, *fewer_rows(n, LEAST_ROWS)],
-        lambda k: quantity.rows_per_row * (k + PROBED_ROWS),
-        lambda k: [on_a_sample(k, n)],
-    )
-    if rows == n:
-        return dataset
-    return replace(drawn, options=replace(drawn.options, sample=rows)).dataset()
+    fewer = rows_within_limit(quantity, drawn.X, 1, drawn.options)
+    return replace(drawn, options=fewer).dataset()
 
 
 def _conditioning(

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal, TypeAlias, overload
 
-import numpy as np
-
 from skedasis._escaping import one_line
 from skedasis._numbers import counted, p_value, with_minus
 from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.described import Columns, columns_of
 from skedasis.results.display import SavedResult, align_columns
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import interval_of, two_sided_p
 
 Point: TypeAlias = "Level | float | date | timedelta"
 """A value of a feature: a number, a level (None: missing), a date or datetime (UTC), or a duration."""
@@ -101,15 +99,12 @@ class Contrast(SavedResult):
 
         Multiplied by `comparisons`, at most 1. It is about the sample of rows (or models), not about the model's fit.
         """
-        from scipy.special import stdtr
-
         if math.isnan(self.value) or math.isnan(self.std_error):
             return math.nan
         if self.std_error == 0:
             return 0.0 if self.value else 1.0
-        df = self.df if math.isfinite(self.df) else 1e12
-        tail = float(stdtr(max(df, 1.0), -abs(self.value) / self.std_error))
-        return min(1.0, 2 * tail * self.comparisons)
+        p = float(two_sided_p(self.value / self.std_error, self.df))
+        return min(1.0, p * self.comparisons)
 
     @property
     def change(self) -> str:
@@ -329,13 +324,7 @@ class Contrasts(SavedResult, Sequence[Contrast]):
 def _adjusted(contrast: Contrast, comparisons: int) -> Contrast:
     """Return a contrast with the interval by Student's t that is adjusted for a number of comparisons."""
     level = 1 - (1 - contrast.confidence_level) / comparisons
-    ends = t_interval(
-        np.array([contrast.value]),
-        np.array([contrast.std_error]),
-        np.array([contrast.df]),
-        level,
-    )
-    lower, upper = (float(end[0]) for end in ends)
+    lower, upper = interval_of(contrast.value, contrast.std_error, contrast.df, level)
     return replace(contrast, lower=lower, upper=upper, comparisons=comparisons)
 
 

@@ -19,7 +19,7 @@ from skedasis.results.display import Ranking, RankLine, ResultWithTables, align_
 from skedasis.results.export import TableColumns
 from skedasis.results.sentences import DRIFT, tell
 from skedasis.results.signatures import takes_figure_options
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import interval_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,9 +46,7 @@ class _Estimated:
 
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval of the value; NaN where it has no error."""
-        value, error, df = (np.array([x]) for x in (self.value, self.std_error, self.df))
-        lower, upper = t_interval(value, error, df, confidence_level)
-        return float(lower[0]), float(upper[0])
+        return interval_of(self.value, self.std_error, self.df, confidence_level)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ from skedasis.results.observed import Observed
 from skedasis.results.sentences import FACTORS, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.variance_shares import MAIN, VarianceShares
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import interval_of, t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -725,9 +725,8 @@ def _missing_line(effect: Effect, point: MissingPoint, base: Factor, level: floa
         error = float(np.hypot(*errors))
         degrees = np.array([size - 1, np.interp(at, effect.points, effect.df)])
         df = float(_welch(errors**2, degrees))
-    lower, upper = t_interval(np.array([change]), np.array([error]), np.array([df]), level)
     with np.errstate(over="ignore"):
-        factor, low, high = np.exp([change, lower[0], upper[0]]).tolist()
+        factor, low, high = np.exp([change, *interval_of(change, error, df, level)]).tolist()
     return replace(
         base,
         value=None,

@@ -38,7 +38,7 @@ from skedasis.results.provenance import as_provenance, model_names
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.surface import AccumulatedSurface, OfPair, Surface
 from skedasis.results.surfaces import Surfaces
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import interval_of, t_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -219,9 +219,8 @@ class MultiModelResult(ResultWithTables[str], Generic[ResultT]):
         between = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
         error, df = (1 / len(known) + added) ** 0.5 * between, max(len(known) - 1.0, 1.0)
         value = float(mean_of(values))
-        ends = t_interval(np.array([value]), np.array([error]), np.array([df]), level)
+        lower, upper = interval_of(value, error, df, level)
         used: IntervalTarget = "models" if self.correction is None else "learner"
-        lower, upper = (float(end[0]) for end in ends)
         return MeanInterval(value, error, df, lower, upper, of or used)
 
     def _correction(self, of: IntervalTarget | None, what: str = "interval") -> float:

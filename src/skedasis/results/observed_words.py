@@ -16,6 +16,7 @@ from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.observed import Observed
 from skedasis.results.sentences import OFF, tell
 from skedasis.stats.holm import largest_rejected
+from skedasis.stats.student import two_sided_p
 
 ALPHA = 0.05
 """Probability that any cell of any feature is said of a model that is right everywhere."""
@@ -64,13 +65,11 @@ def deviations(effects: Mapping[str, Effect]) -> dict[str, tuple[OffCells, ...]]
 
 def p_values(observed: Observed) -> Floats:
     """Return the p-value of how far each cell is off more than all rows, (S, K); NaN in cells with few rows."""
-    from scipy.special import stdtr
-
     error = np.fmax(observed.residual_error, _pooled_error(observed))
     with np.errstate(invalid="ignore", divide="ignore"):
         t = _excess(observed) / error
     known = (observed.count >= TRUSTED_ROWS) & np.isfinite(t)
-    return np.where(known, 2 * stdtr(np.maximum(observed.df, 1.0), -t), np.nan)
+    return np.where(known, two_sided_p(t, observed.df), np.nan)
 
 
 def _excess(observed: Observed) -> Floats:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
-import numpy as np
-
 from skedasis._arguments import is_int, shown
 from skedasis._calls import checked_call
 from skedasis._numbers import counted, number, percent, sentence, within
@@ -31,7 +29,7 @@ from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.regions import RegionNode, RegionTree, region_of_rows
 from skedasis.results.sentences import WEAK_SPOT, tell
 from skedasis.results.signatures import takes_figure_options
-from skedasis.stats.student import quantile_t
+from skedasis.stats.student import interval_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,19 +102,16 @@ class WeakSpot(RankLine):
     @checked_call
     def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval of `bias`, by Student's distribution. No model row."""
-        return self._around(self.bias, self.std_error, confidence_level)
+        return interval_of(self.bias, self.std_error, self.df, confidence_level)
 
     @checked_call
     def ratio_interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the ends of the confidence interval of `ratio`, symmetric on the log scale. No model row."""
         if not self.ratio > 0:
             return NAN, NAN
-        low, high = self._around(math.log(self.ratio), self.ratio_error, confidence_level)
+        log_ratio = math.log(self.ratio)
+        low, high = interval_of(log_ratio, self.ratio_error, self.df, confidence_level)
         return math.exp(low), math.exp(high)
-
-    def _around(self, value: float, error: float, level: float) -> tuple[float, float]:
-        reach = float(quantile_t(np.array(self.df), level)) * error
-        return value - reach, value + reach
 
     def size(self, by: str) -> float:
         """Return how large a number is, by which groups are ordered: of a bias whatever its sign."""

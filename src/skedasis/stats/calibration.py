@@ -20,7 +20,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import t_interval, two_sided_p
 
 MOST_POINTS = 1000
 """Most blocks of an isotonic fit; of more, neighbours are joined."""
@@ -297,7 +297,7 @@ def _whole(rows: LabelledRows, level: float) -> tuple[float, float, float, float
 
 def _p_values(ranges: Ranges) -> Floats:
     """Return the two-sided p-value of each range: that its mean label is its mean prediction."""
-    from scipy.special import betainc, stdtr
+    from scipy.special import betainc
 
     if ranges.rows.events:
         n, p = ranges.size, np.clip(ranges.prediction.mean, 0.0, 1.0)
@@ -315,7 +315,7 @@ def _p_values(ranges: Ranges) -> Floats:
     size, error = np.where(size > noise, size, 0.0), np.where(known, np.maximum(error, noise), 1.0)
     t = np.divide(size, error, out=np.where(size > 0, np.inf, 0.0), where=error > 0)
     t = np.where(known & (size > noise), t, 0.0)
-    return np.where(known, 2 * stdtr(np.where(known, df, 1.0), -t), 1.0)
+    return np.where(known, two_sided_p(t, df), 1.0)
 
 
 def _residual_intervals(ranges: Ranges, level: float) -> tuple[Floats, Floats]:

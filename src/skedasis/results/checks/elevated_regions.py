@@ -14,7 +14,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.described import Documented
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, PartialDependence
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import interval_of, t_interval
 
 SupportVerdict = Literal["all", "elsewhere", "unclear"]
 
@@ -194,8 +194,7 @@ def _verdict(
     found = inside if alone else difference
     error = found.error if alone else float(np.hypot(found.error, HEIGHT_FRACTION * outside.error))
     df = (inside.size if alone else min(inside.size, outside.size)) - 1
-    ends = t_interval(np.array([found.value]), np.array([error]), np.array([df]), confidence_level)
-    lower, upper = (float(e[0]) for e in ends)
+    lower, upper = interval_of(found.value, error, df, confidence_level)
     if lower > 0:
         return "all"
     return "elsewhere" if upper < 0 and not alone else "unclear"

@@ -83,7 +83,7 @@ from skedasis.stats.resampling import (
     bootstrap,
     percentiles,
 )
-from skedasis.stats.student import t_interval
+from skedasis.stats.student import interval_of
 
 MemberT = TypeVar("MemberT", bound=FeatureResult)
 LineT = TypeVar("LineT", bound=RankLine)
@@ -406,17 +406,16 @@ def _made(
     level = float(options.confidence_level)
     std_error, df, notes = error.std_error, error.df, list(error.notes)
     if draws is None:
-        ends = t_interval(np.array([value]), np.array([std_error]), np.array([df]), level)
+        lower, upper = interval_of(value, std_error, df, level)
     elif np.isnan(std_error) or error.unknown:
-        std_error, ends = float("nan"), (np.array([np.nan]), np.array([np.nan]))
+        std_error = lower = upper = float("nan")
         notes.append("a bin or level with a single row has no variance that could be resampled")
     else:
-        ends = percentiles(draws, level, np.array([df]))
+        lower, upper = (float(end[0]) for end in percentiles(draws, level, np.array([df])))
         known = draws[~np.isnan(draws)]
         # Resampling n of n rows understates the variance by (n - 1) / n.
         expanded = np.sqrt((df + 1) / df) if np.isfinite(df) else 1.0
         std_error = float(known.std(ddof=1) * expanded) if len(known) > 1 else float("nan")
-    lower, upper = (float(end[0]) for end in ends)
     if change.a == change.b:
         lower = upper = 0.0
         std_error = 0.0
