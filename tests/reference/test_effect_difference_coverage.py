@@ -64,11 +64,14 @@ CASES: dict[str, tuple[str, Any]] = {
 OWN_POINTS: dict[str, tuple[str, Any]] = {
     "ALE with its own bins": ("x", sd.ALE()),
     "PDP with its own grid": ("x", sd.PDP()),
-    # Its points are the means of the rows in each bin.
-    "M-plot": ("x", sd.MPlot(bins=EDGES)),
 }
 
-OWN_BINS: dict[str, tuple[str, Any]] = {"RHALE with its own bins": ("x", sd.RHALE())}
+OWN_BINS: dict[str, tuple[str, Any]] = {
+    "RHALE with its own bins": ("x", sd.RHALE()),
+    "M-plot": ("x", sd.MPlot(bins=EDGES)),
+    "M-plot with its own bins": ("x", sd.MPlot()),
+}
+"""Compared in the same bins, as all rows are kept."""
 
 
 def differences(

@@ -9,7 +9,8 @@ intervals are those of paired rows, and much narrower.
 values. Slopes whose rows are kept are first averaged in the same bins. Otherwise a curve is straight between its own
 points, and so is its error; how far that may be from what more points would show follows from the curvature at the two
 nearest points. This `detail` is allowed for in intervals and test, so that different bins or grids do not count as a
-difference. It is 0 for the same bins and grids.
+difference. It is 0 for the same bins and grids. M-plots have means of bins, not curves: those of the same bins are
+compared, averaged anew if all rows are kept.
 
 **Centre.** Curves that are centred, or accumulated from one end, have an arbitrary height. Both are centred over the
 common range by the same weights (the distributions of the feature in both tables, half each), so that the difference is
@@ -47,6 +48,7 @@ from skedasis.results.effect import (
     AnyMPlot,
     BinnedEffect,
     Effect,
+    MPlotEffect,
     OnAxis,
     PartialDependence,
 )
@@ -164,12 +166,9 @@ class EffectDifference(SavedResult, OnAxis):
     """Whether both are centred over the common range, so that the difference is one of shape."""
     rows: tuple[int, int]
     """Numbers of rows of the two tables."""
-    factor: Floats
-    """The errors of `value` are ``factor @ z`` with standard normal z, shape (m, r)."""
-    block: Ints
-    """The independent part of the rows that each column of `factor` belongs to, shape (r,)."""
-    block_df: Floats
-    """Degrees of freedom of each part, shape (B,)."""
+    errors: ErrorBlocks
+    """The joint distribution of the errors of `value`, in independent parts of the rows: ``errors.factor @ z`` with
+    standard normal z."""
     weight: Floats
     """The weights by which both are centred, or would be: the distributions of the feature in both tables, half each,
     at the points, shape (m,)."""
@@ -188,7 +187,7 @@ class EffectDifference(SavedResult, OnAxis):
     @cached_property
     def _largest(self) -> Floats:
         """Return the largest studentised errors over the points in draws under no difference, ascending."""
-        largest = np.sort(largest_errors(ErrorBlocks(self.factor, self.block, self.block_df)))
+        largest = np.sort(largest_errors(self.errors))
         largest.flags.writeable = False
         return largest
 
@@ -427,9 +426,7 @@ def effect_difference(first: Effect, second: Effect) -> EffectDifference:
         second=two.value,
         centered=centered,
         rows=(_rows(first), _rows(second)),
-        factor=blocks.factor,
-        block=blocks.block,
-        block_df=blocks.df,
+        errors=blocks,
         weight=weight,
         detail=one.detail + two.detail,
         unit=about.unit or other.unit,
@@ -504,7 +501,8 @@ def _on_common_points(
     if isinstance(first.axis, LevelAxis) and isinstance(second.axis, LevelAxis):
         return _on_common_levels(first, first.axis, second, second.axis)
     second = align_time_axis(second, first)
-    ends = [e.axis.coordinates[[0, -1]] for e in (first, second)]
+    own = [_own_points(e) for e in (first, second)]
+    ends = [at[[0, -1]] for at in own]
     low, high = max(e[0] for e in ends), min(e[1] for e in ends)
     if not low < high:
         texts = [" to ".join(_texts(e, first.time)) for e in ends]
@@ -512,22 +510,61 @@ def _on_common_points(
         raise DataError(
             "difference of effects", got, "ranges that overlap", "Compare tables with common values"
         )
-    points = np.union1d(first.axis.coordinates, second.axis.coordinates)
+    points = np.union1d(*own)
     points = np.union1d(points[(points >= low) & (points <= high)], [low, high])
-    first, second, points = _averaged_alike(first, second, points)
+    if not np.array_equal(*own):
+        first, second, points = _averaged_alike(first, second, points)
     notes: list[str] = []
     if [low, high] != [min(e[0] for e in ends), max(e[1] for e in ends)]:
         left, right = _texts(np.array([low, high]), first.time)
         notes.append(tell(DIFFERENCE["common"], low=left, high=right))
-    axis = NumericAxis.of(first.about.feature, points)
-    one, two = _at_points(first, points), _at_points(second, points)
-    if one.detail.any() or two.detail.any():
+    if isinstance(first, MPlotEffect) and isinstance(second, MPlotEffect):
+        points, curves = _in_common_bins(first, second)
+    else:
+        curves = _at_points(first, points), _at_points(second, points)
+    if any(c.detail.any() for c in curves):
         notes.append(DIFFERENCE["bins"])
-    return axis, (one, two), tuple(notes)
+    return NumericAxis.of(first.about.feature, points), curves, tuple(notes)
+
+
+def _own_points(effect: Effect) -> Floats:
+    """Return the points of a curve; of the means of an M-plot, the edges of the bins."""
+    return effect.bins.edges if isinstance(effect, MPlotEffect) else effect.axis.coordinates
+
+
+def _in_common_bins(
+    first: MPlotEffect, second: MPlotEffect
+) -> tuple[Floats, tuple[_OnPoints, _OnPoints]]:
+    """Return the means of both M-plots in the bins that both have, and the middle of the mean rows of both."""
+    both = first, second
+    # The ends of each bin that has rows, and so a point.
+    ends = [np.column_stack([e.bins.low, e.bins.high])[~e.bins.empty] for e in both]
+    which = np.nonzero((ends[0][:, None] == ends[1]).all(axis=2))
+    if not len(which[0]):
+        raise UnsupportedError(
+            f"difference of the M-plots of {first.feature!r}",
+            "different bins, and not all rows are kept",
+            "the same bins",
+            "Explain both with the same bins=sd.Edges([...])",
+        )
+    points = np.mean([e.axis.coordinates[k] for e, k in zip(both, which, strict=True)], axis=0)
+    one, two = (
+        _picked(e, k, e.bins.weight[~e.bins.empty][k]) for e, k in zip(both, which, strict=True)
+    )
+    return points, (one, two)
+
+
+def _picked(effect: Effect, some: Ints, weight: Floats) -> _OnPoints:
+    """Return an effect at some of its points."""
+    errors = _errors(effect)
+    factor = errors.factor[some]
+    return _OnPoints(
+        effect.value[some], replace(errors, factor=factor), weight, np.zeros(len(some))
+    )
 
 
 def _averaged_alike(first: Effect, second: Effect, points: Floats) -> tuple[Effect, Effect, Floats]:
-    """Return two effects with the same bins between points, if local effects are slopes whose rows are kept.
+    """Return two effects with the same bins between points, if local effects are slopes or means whose rows are kept.
 
     Bins have at least 10 rows of both.
     """
@@ -540,15 +577,20 @@ def _averaged_alike(first: Effect, second: Effect, points: Floats) -> tuple[Effe
     ]
     if len(kept) < 2:
         return first, second, points
-    below = np.stack([np.searchsorted(x, points) for x in kept])
+    # Bins of M-plots contain their right ends, and the first one both.
+    means = isinstance(first, MPlotEffect)
+    below = np.stack([np.searchsorted(x, points, "right" if means else "left") for x in kept])
+    below[:, 0] = [np.searchsorted(x, points[0]) for x in kept]
     edges = [0]
     for k in range(1, len(points)):
         if (below[:, k] - below[:, edges[-1]] >= TRUSTED_ROWS).all():
             edges.append(k)
     some = points[[*edges[: max(len(edges) - 1, 1)], len(points) - 1]]
+    # Curves are accumulated over all rows; means of bins are not.
+    ends = [some if means else e.axis.coordinates[[0, -1]] for e in both]
     one, two = (
-        e.rebin(Edges(e.axis.in_own_type(np.union1d(some, e.axis.coordinates[[0, -1]]))))
-        for e in both
+        e.rebin(Edges(e.axis.in_own_type(np.union1d(some, end))))
+        for e, end in zip(both, ends, strict=True)
     )
     return one, two, some
 
@@ -615,17 +657,10 @@ def _on_common_levels(
         count=axis.levels.count[mine] + other.levels.count[theirs],
         weight=axis.levels.weight[mine] + other.levels.weight[theirs],
     )
-    curves = tuple(
-        _OnPoints(
-            effect.value[some],
-            replace(errors := _errors(effect), factor=errors.factor[some]),
-            of.levels.weight[some],
-            np.zeros(len(some)),
-        )
-        for effect, of, some in ((first, axis, mine), (second, other, theirs))
-    )
+    one = _picked(first, mine, axis.levels.weight[mine])
+    two = _picked(second, theirs, other.levels.weight[theirs])
     notes = [tell(DIFFERENCE["levels"], levels=[*dict.fromkeys(left_out)])] if left_out else []
-    return LevelAxis(levels), (curves[0], curves[1]), tuple(notes)
+    return LevelAxis(levels), (one, two), tuple(notes)
 
 
 def _errors(effect: Effect) -> ErrorBlocks:

@@ -188,11 +188,13 @@ LAYOUT: Mapping[str, Mapping[str, SavedLayout]] = {
         "df": _layout("m"),
         "first": _layout("m"),
         "second": _layout("m"),
-        "factor": _layout("m r"),
-        "block": _layout("r"),
-        "block_df": _layout("B"),
         "weight": _layout("m", *_COUNTS),
         "detail": _layout("m", NOT_NEGATIVE),
+    },
+    "ErrorBlocks": {
+        "factor": _layout("m r"),
+        "block": _layout("r", *_COUNTS),
+        "df": _layout("B"),
     },
     "GridPairAxis": {"points": _layout("m", INCREASING)},
     "Importance": {
@@ -519,8 +521,11 @@ def _of_binned_effect(parts: SavedParts) -> str:
 
 
 def _of_difference(parts: SavedParts) -> str:
-    block, df = parts["block"], parts["block_df"]
-    return "" if len(df) == max(block, default=-1) + 1 else "its errors have other parts"
+    errors = parts["errors"]
+    if len(errors.factor) != len(parts["value"]):
+        return "its errors are of other points"
+    fits = len(errors.df) == max(errors.block, default=-1) + 1
+    return "" if fits else "its errors have other parts"
 
 
 def _of_value_steps(parts: SavedParts) -> str:

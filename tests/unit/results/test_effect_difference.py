@@ -1,10 +1,13 @@
 """The difference of the effects of two tables: values, errors, centre, test, words, tables, files, and refusals."""
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 import skedasis as sd
 from tests.helpers import refused
@@ -41,6 +44,11 @@ def effects(feature: str, method: Any = "ale", **options: Any) -> tuple[sd.Effec
     return tuple(sd.explain(Q, X, feature, method=method, **options) for X in (NEW, OLD))  # type: ignore[return-value]
 
 
+def minus(feature: str, method: Any) -> sd.EffectDifference:
+    new, old = effects(feature, method)
+    return new - old
+
+
 # ----------------------------------------------------------------------------------------- numbers
 def test_curves_on_the_same_edges_are_subtracted_and_centred():
     new, old = effects("x", sd.ALE(bins=EDGES))
@@ -70,7 +78,7 @@ def test_errors_are_those_of_contrasts_of_two_tables():
     new, old = effects("x", sd.ALE(bins=EDGES))
     d = new - old
     a, b = 1, 3
-    change = d.factor[b] - d.factor[a]
+    change = d.errors.factor[b] - d.errors.factor[a]
     want = [e.contrast(d.x[a], d.x[b]).std_error ** 2 for e in (new, old)]
     np.testing.assert_allclose((change**2).sum(), sum(want), rtol=1e-9)
 
@@ -177,6 +185,55 @@ def test_what_may_be_due_to_different_grids_is_allowed_for():
     assert np.abs(d.value).max() > 0.01
     assert d.p_value == 1.0
     assert "different points" in str(d)
+    # The half-width is Student's, plus what the grids may change; the band's is that plus the same.
+    for simultaneous in (False, True):
+        lower, upper = d.interval(0.9, simultaneous=simultaneous)
+        without = replace(d, detail=np.zeros(len(d.x))).interval(0.9, simultaneous=simultaneous)
+        np.testing.assert_allclose(lower, without[0] - d.detail, rtol=1e-12)
+        np.testing.assert_allclose(upper, without[1] + d.detail, rtol=1e-12)
+    lower, upper = d.interval(0.9)
+    half = scipy.stats.t(d.df).ppf(0.95) * d.std_error
+    np.testing.assert_allclose(upper - lower, 2 * (half + d.detail), rtol=1e-9)
+
+
+def test_means_of_m_plots_are_compared_bin_by_bin():
+    """By Welch's test of the rows in each bin."""
+    edges = np.linspace(-1.0, 1.0, 5)
+    d = minus("x", sd.MPlot(bins=EDGES))
+    assert not d.centered
+    assert not d.detail.any()
+    assert "different points" not in str(d)
+    parts = [
+        [X[(X["x"] > a) & (X["x"] <= b)] for X in (NEW, OLD)] for a, b in pairwise(edges.tolist())
+    ]
+    np.testing.assert_allclose(d.x, [(a["x"].mean() + b["x"].mean()) / 2 for a, b in parts])
+    for k, rows in enumerate(parts):
+        welch = scipy.stats.ttest_ind(*map(model, rows), equal_var=False)
+        low, high = welch.confidence_interval(0.95)
+        assert d.lines[k].lower == pytest.approx(low, rel=1e-9)
+        assert d.lines[k].upper == pytest.approx(high, rel=1e-9)
+    # Bins of their own: those of both, averaged anew, with at least 10 rows of each.
+    own = minus("x", sd.MPlot(bins=9))
+    assert not own.detail.any()
+    assert len(own.x) > 5
+    assert "different points" not in str(own)
+    # Few values, of which one table lacks some.
+    few = effects("whole", "mplot")[0] - sd.explain(
+        Q, OLD[OLD["whole"] > 1], "whole", method="mplot"
+    )
+    np.testing.assert_array_equal(few.x, np.arange(2.0, 6.0))
+    want = [
+        model(NEW[NEW["whole"] == v]).mean() - model(OLD[OLD["whole"] == v]).mean() for v in few.x
+    ]
+    np.testing.assert_allclose(few.value, want, rtol=1e-9)
+    # Of times, too; a curve that is centred is compared in shape.
+    times = minus("day", sd.MPlot(bins=6))
+    assert times.x.dtype.kind == "M"
+    shape = minus("x", sd.MPlot(bins=EDGES, center="mean"))
+    np.testing.assert_allclose(shape.value, d.value - shape.weight @ d.value, rtol=1e-9)
+    some = [sd.explain(Q, X, "x", method=sd.MPlot(bins=4), keep_rows=50) for X in (NEW, OLD)]
+    with refused(sd.UnsupportedError, "different bins, and not all rows are kept", "sd.Edges"):
+        some[0] - some[1]
 
 
 def test_slopes_are_averaged_in_the_same_bins():

@@ -114,6 +114,7 @@ def test_a_file_of_format_7_has_each_class():
         "DriftPart",
         "Effect",
         "EffectDifference",
+        "ErrorBlocks",
         "Factor",
         "Factors",
         "Observed",
