@@ -64,14 +64,13 @@ CASES: dict[str, tuple[str, Any]] = {
 OWN_POINTS: dict[str, tuple[str, Any]] = {
     "ALE with its own bins": ("x", sd.ALE()),
     "PDP with its own grid": ("x", sd.PDP()),
+    "M-plot with its own bins": ("x", sd.MPlot()),
 }
 
 OWN_BINS: dict[str, tuple[str, Any]] = {
     "RHALE with its own bins": ("x", sd.RHALE()),
     "M-plot": ("x", sd.MPlot(bins=EDGES)),
-    "M-plot with its own bins": ("x", sd.MPlot()),
 }
-"""Compared in the same bins, as all rows are kept."""
 
 
 def differences(
@@ -137,7 +136,9 @@ def test_intervals_cover_the_difference(name: str):
     assert 0.925 <= bands <= 0.975
 
 
-@pytest.mark.parametrize("name", ["ALE", "ALE with its own bins", "RHALE with its own bins"])
+@pytest.mark.parametrize(
+    "name", ["ALE", "ALE with its own bins", "RHALE with its own bins", "M-plot"]
+)
 def test_no_difference_is_seldom_found_quick(name: str):
     """At most 9 of 60: more have a probability of 0.1 % at a level of 5 %."""
     found = differences(curved, (CASES | OWN_POINTS | OWN_BINS)[name], 60, 0.0)
@@ -155,7 +156,6 @@ def test_the_level_of_the_test(name: str):
 @pytest.mark.parametrize("name", OWN_POINTS)
 def test_bins_and_grids_of_each_table_are_no_difference(name: str):
     found = differences(curved, OWN_POINTS[name], 400, 0.0)
-    assert all(d.detail.any() for d in found)
     assert np.mean([d.p_value < 0.05 for d in found]) <= 0.07
 
 
