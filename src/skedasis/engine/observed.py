@@ -99,7 +99,7 @@ class ObservedCells:
         """Return the left and right ends of the cells, and their points, (K,); NaN for a level without an effect."""
         if self.column is not None and isinstance(effect.axis, LevelAxis):
             place = {label: k for k, label in enumerate(effect.axis.levels.labels)}
-            points = np.array([place.get(label, np.nan) for label in self.column.levels.labels])
+            points = np.array([place.get(v, np.nan) for v in self.column.levels.labels], float)
             return points, points, points
         if self.values is not None or self.cells is None:
             points = cast("Floats", self.values)

@@ -166,8 +166,9 @@ class Quantity(ABC):
                 f"{method} of {self.describe()}",
                 "a quantity that only observed rows have, and a method that changes values of features",
                 "a method that takes the rows as they are",
-                "Use method=sd.MPlot(); sd.explain(model, X, feature, y=y, observed=True) shows what was observed "
-                "beside an effect, sd.weak_spots(model, X, y) finds where a model is wrong",
+                "Use sd.explain(quantity, X, feature, y=y, method=sd.MPlot()); sd.explain(model, X, feature, y=y, "
+                "observed=True) shows what was observed beside an effect, sd.weak_spots(model, X, y) finds where a "
+                "model is wrong",
             )
 
     def computed(self, raw: RawResponse) -> DType | None:

@@ -133,7 +133,7 @@ class Loss(Quantity):
             return values
         fix = "Return one prediction for each row, in the rows' order"
         if values.ndim == 2 and len(values) == n:
-            fix = "Choose one output: sd.loss(model, output=0), of the same kind, with its labels"
+            fix = "Choose one output, with its labels: output=0"
             if isinstance(self.of, Probability):
                 fix = "Choose one output: sd.probability(model, class_=0)"
         raise ModelOutputError(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)

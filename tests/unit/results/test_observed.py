@@ -86,6 +86,14 @@ def test_a_table_has_a_row_for_each_cell_and_value_of_the_split(column):
         assert x.tolist()[1] == pd.Timestamp("2020-01-03")
 
 
+@pytest.mark.parametrize("column", [*FRAME, "few", "flag"])
+def test_what_explain_observed_is_kept_in_files(tmp_path, column):
+    X = FRAME.assign(few=np.tile([1, 2, 3], 30), flag=np.tile([True, False, False], 30))
+    e = sd.explain(lambda X: X["x"], X, column, y=X["x"], method="ale", observed=True)
+    e.save(tmp_path / "e.npz")
+    assert sd.load(tmp_path / "e.npz").to_json() == e.to_json()
+
+
 def test_an_effect_without_says_how_to_compute_it():
     e = replace(effect("x"), observed=None)
     with pytest.raises(sd.UnsupportedError, match=r"y=y, observed=True"):
