@@ -406,7 +406,7 @@ def effect_difference(first: Effect, second: Effect) -> EffectDifference:
         np.concatenate([one.errors.block, two.errors.block + len(one.errors.df)]),
         np.concatenate([one.errors.df, two.errors.df]),
     )
-    if _are_same_rows(first, second):
+    if _have_same_values(first, second):
         notes = (*notes, DIFFERENCE["same rows"])
     value, error = one.value - two.value, np.sqrt((blocks.factor**2).sum(axis=1))
     # Errors and differences that are tiny beside the curves are rounding, as of a model that is linear in the feature.
@@ -680,7 +680,8 @@ def _rows(effect: Effect) -> int:
     return int(effect.provenance.get("rows", 0))
 
 
-def _are_same_rows(first: Effect, second: Effect) -> bool:
-    """Return whether two effects seem to be of the same rows: all are kept, and have the same values."""
+def _have_same_values(first: Effect, second: Effect) -> bool:
+    """Return whether the feature has the same values in all rows of two effects, as it has if the rows are the same."""
     kept = [e.rows.x for e in (first, second) if e.rows is not None and e.rows.exact]
-    return len(kept) == 2 and np.array_equal(kept[0], kept[1], equal_nan=True)
+    same = len(kept) == 2 and first.time == second.time  # times are counted from the first one
+    return same and np.array_equal(kept[0], kept[1], equal_nan=True)

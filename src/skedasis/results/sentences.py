@@ -598,8 +598,8 @@ DIFFERENCE: Mapping[str, str] = {
         "explain both with the same bins=sd.Edges(...) or grid=[...]"
     ),
     "same rows": (
-        "both effects seem to be of the same rows, for which these intervals are too wide: explain the difference of "
-        "the quantities, sd.prediction(new) - sd.prediction(old)"
+        "the feature has the same values in all rows of both tables; if these are the same rows, the intervals are too "
+        "wide: explain the difference of the quantities, sd.prediction(new) - sd.prediction(old)"
     ),
 }
 """The difference of two effects: what is compared, where it is largest, and what limits it."""

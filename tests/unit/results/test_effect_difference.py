@@ -260,6 +260,16 @@ def test_effects_of_the_same_rows_are_noticed():
     assert "explain the difference of the quantities" not in str(effects("x")[0] - effects("x")[1])
 
 
+def test_times_of_two_periods_are_not_the_same_values():
+    days = (pd.date_range(start, periods=90) for start in ("2024-01-01", "2024-02-01"))
+    old, new = (
+        sd.explain(lambda X: X["z"], OLD[:90].assign(day=each), "day", method="ale")
+        for each in days
+    )
+    assert "the same values" in str(old - old)
+    assert "the same values" not in str(new - old)
+
+
 # --------------------------------------------------------------------------- words, tables, files
 def test_texts_name_where_the_curves_differ_most():
     steps = [
