@@ -173,7 +173,7 @@ class Calibration(ResultWithTables[CalibrationTable]):
     weight: float
     """Sum of their weights."""
     events: bool
-    """Whether the labels are 0 and 1: mean labels are proportions, which have Wilson's interval."""
+    """Whether labels are 0 and 1 and predictions between: mean labels are proportions, which have Wilson's interval."""
     confidence_level: float = 0.95
     """Probability that no deviation is found if predictions are calibrated."""
     quantity: str = "prediction"

@@ -28,6 +28,9 @@ MOST_POINTS = 1000
 _LEAST_ROWS = 30
 """Rows from which the variance of the labels at a block is estimated: of a smaller block with those beside it."""
 
+_ROUNDING = 1e-6
+"""By how much probabilities may be beyond 0 and 1 through rounding in single precision."""
+
 _BLOCK_FACTORS = (
     np.array([0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.25, 2.5, 2.75, 3.0, 3.25, 3.5, 3.75, 4.0]),
     np.array(
@@ -63,8 +66,11 @@ class LabelledRows:
 
     @cached_property
     def events(self) -> bool:
-        """Whether the labels are 0 and 1, so that their mean is the frequency of an event."""
-        return bool(((self.label == 0) | (self.label == 1)).all())
+        """Whether labels are 0 and 1 and predictions between, so that both are frequencies of an event."""
+        binary = ((self.label == 0) | (self.label == 1)).all()
+        return bool(
+            binary and self.prediction[0] > -_ROUNDING and self.prediction[-1] < 1 + _ROUNDING
+        )
 
     @cached_property
     def isotonic(self) -> tuple[Ints, Floats]:

@@ -163,6 +163,15 @@ def test_events_have_the_binomial_test():
 # --- laws -----------------------------------------------------------------------------------------
 
 
+def test_predictions_beyond_0_and_1_are_wrong_for_labels_of_0_and_1():
+    X = np.linspace(0.0, 4.0, 400)[:, None]
+    found = sd.calibration(first, X, np.ones(400))
+    assert not found.events
+    assert [d.residual < 0 for d in found.deviations] == [False, True]
+    assert found.deviations[1].high == 4.0
+    assert not sd.calibration(first, X, X[:, 0] > 2).events
+
+
 def numbers(found):
     whole = (
         *(found.label, found.prediction, found.residual, found.std_error, found.squared_error),
