@@ -114,7 +114,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
         _check_pair(wanted)
     quantity, keywords = s.quantity, s.keywords
     if opts.observed:
-        keywords |= {"observed": True, "split": None if opts.split is None else s.split(opts.split)}
+        keywords |= {"observed": True, "split": s.split(opts.split)}
     results: list[tuple[Document, Any]] = []
     for one in wanted:
         keys = {"feature": s.columns.name(one)} if len(wanted) > 1 else {}
@@ -341,6 +341,8 @@ skedasis report --model my:model --model my:other --data houses.csv age
     explain two models side by side
 skedasis report my:clf houses.csv --target sold --sample 100 --random-state 1
     explain a sample of the rows
+skedasis report my:model houses.csv age --target price --split town
+    keep mean labels and mean predictions of each town apart
 skedasis report model.skops houses.csv --target price --no-rows --pairs 0
     show no curves of single rows, and no pairs
 skedasis report my:model houses.csv --rows 3,17 --max-seconds 60
@@ -373,6 +375,13 @@ class PageOptions:
     )
     regions: bool = option("Search for regions of the data in which effects differ.", default=True)
     by: str | None = column("Take the values of this column as regions, instead of a search.")
+    observed: bool = option(
+        "Show mean labels and mean predictions beside effects, if there is a --target.",
+        default=True,
+    )
+    split: str | None = column(
+        "Keep these means apart by the values of this column, such as training and test rows."
+    )
     max_seconds: float | None = option(
         "Leave out what is least needed if the models need longer.", metavar="SECONDS"
     )
@@ -408,6 +417,11 @@ class ReportOptions(PageOptions, FeatureOptions):
         """Check the options before any file is read."""
         check_option("--scale", self.scale, get_args(CurveScale))
         _row_numbers(self)
+        if self.split is not None and (self.target is None or not self.observed):
+            got, fix = "--no-observed", "Leave out one of the two"
+            if self.observed:
+                got, fix = "no --target", "Add --target COLUMN, or leave out --split"
+            raise DataError("--split", got, "observed means, kept apart by it", fix)
 
     def needs_labels(self) -> bool:
         """Return that labels are used where there are some; raise if the quantity needs some and has none."""
@@ -435,6 +449,8 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         "uncertainty": opts.uncertainty,
         "regions": opts.regions,
         "by": None if opts.by is None else s.columns.find(opts.by, "--by"),
+        "observed": opts.observed,
+        "split": s.split(opts.split),
         "max_seconds": opts.max_seconds,
         "ignore": opts.ignore_check,
     }

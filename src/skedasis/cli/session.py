@@ -86,8 +86,10 @@ class Session(Generic[OptionsT]):
             "progress": self.opts.bars,
         }
 
-    def split(self, name: str) -> str | int | Values:
+    def split(self, name: str | None) -> str | int | Values | None:
         """Return a column of the file as the argument `split`: its labels if the model does not take it."""
+        if name is None:
+            return None
         self.rows.table.place(name, "--split")
         if name in self.columns.table.names:
             return self.columns.table.place(name)

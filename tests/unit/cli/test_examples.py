@@ -297,7 +297,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     asked = (
         "--target sold --sample-weight visits --no-rows --pairs 2 --no-uncertainty --n-jobs 2 --random-state 5 "
         "--heterogeneity-rows 50 --no-regions --by oil --max-seconds 7.5 --ignore-check few_rows "
-        "--ignore-check collinear --scale difference"
+        "--ignore-check collinear --scale difference --split town"
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
     assert done.exit_code == 0, done.output
@@ -309,6 +309,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert (seen["regions"], seen["by"]) == (False, 3)
     assert (seen["n_jobs"], seen["random_state"], seen["title"]) == (2, 5, "T")
     assert seen["heterogeneity_rows"] == 50
+    assert (seen["observed"], list(seen["split"])) == (True, list(frame["town"]))
     assert (seen["max_seconds"], seen["ignore"]) == (7.5, ["few_rows", "collinear"])
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
     assert seen["scale"] == "difference"
@@ -316,7 +317,9 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert seen["groups"] == {"heat": [2, 3, 4]}
     assert seen["schema"] == {"oil": {"kind": "nominal"}}
     assert type(seen["model"]).__name__ == "LogisticRegression"
-    assert run("skedasis report my:clf houses.csv --class yes --rows 3,17").exit_code == 0
+    line = "skedasis report my:clf houses.csv --class yes --rows 3,17 --no-observed"
+    assert run(line).exit_code == 0
+    assert (seen["observed"], seen["split"]) == (False, None)
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == ([3, 17], 4, True)
     assert (seen["regions"], seen["by"], seen["scale"]) == (True, None, "prediction")
     wrong = run("skedasis report my:clf houses.csv --scale log")
