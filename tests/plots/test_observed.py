@@ -8,19 +8,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t
+from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
 from skedasis._numbers import number
 from skedasis.errors import DataError
 from skedasis.plots.draw_matplotlib import draw as draw_matplotlib
 from skedasis.plots.draw_svg import draw as draw_svg
+from skedasis.plots.figures.compare import compare_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.multiples import effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.figures.regions import regions_figure
+from skedasis.plots.kinds import figure_of_outputs
 from skedasis.plots.layout import arrange
-from skedasis.plots.marks import Line, Panel, Points, Rectangles, Segments, marks_of
+from skedasis.plots.marks import FigureSpec, Line, Panel, Points, Rectangles, Segments, marks_of
 from skedasis.results.effects import Effects
+from skedasis.results.multi_output import Comparison
 from tests.plots.observed_helpers import observed_of
 from tests.plots.spec_helpers import legend, only, styles, texts, tips
 
@@ -336,6 +340,118 @@ def test_the_option_is_a_flag():
     with pytest.raises(DataError, match="observed"):
         EFFECTS["hr"].plot(observed="yes")
     assert "mean prediction" in texts(effect_figure(made("hr")))
+
+
+# --- several effects ------------------------------------------------------------------------------
+
+
+def drawn_outputs(members: dict[str, sd.Effect], **options: object) -> FigureSpec:
+    return figure_of_outputs(Comparison(members), **options)
+
+
+@pytest.mark.parametrize("feature", ["hr", "temp", "city"])
+def test_models_of_the_same_rows_share_their_mean_labels(feature):
+    """Labels belong to the rows: they are drawn once, over curves at the height of the predictions of each model."""
+    other = sd.explain(
+        sd.prediction(lambda X: predict(X) / 2 + 70, name="rentals", unit="bikes"),
+        X,
+        feature,
+        y=Y,
+        observed=True,
+        method="ale",
+    )
+    first = sd.explain(QUANTITY, X, feature, y=Y, observed=True, method="ale")
+    spec = drawn_outputs({"a": first, "b": other})
+    (main,) = spec.panels
+    labels, seen = points(main, "observed"), first.observed
+    assert seen is not None
+    wanted = [Y[X[feature] == v].mean() for v in seen.x] if feature != "temp" else seen.label[0]
+    np.testing.assert_allclose(labels.y, wanted)
+    np.testing.assert_allclose(
+        only(main, Segments, "observed-interval").y1, seen.interval()[1][0], rtol=1e-12
+    )
+    assert "predicted" not in styles(main)
+    assert legend(spec).count("mean label (95 % interval)") == 1
+    assert any("mean label" in text and "bikes" in text for tip in tips(main) for text in tip)
+    assert not any("mean prediction" in text for tip in tips(main) for text in tip)
+    assert "mean label (95 % interval): from " in spec.alt
+    low, high = main.y.range
+    assert low < labels.y.min() < labels.y.max() < high
+    if feature == "city":  # side by side with the points of the models
+        at = np.concatenate([labels.x, *(points(main, f"hue{i}-vertex").x for i in (0, 1))])
+        assert np.diff(np.sort(at)).min() > 0.05
+    else:
+        line = next(marks_of(main, Line, "hue1"))
+        mean = np.interp(X[feature], line.x, line.y).mean()
+        assert mean == pytest.approx(predict(X).mean() / 2 + 70, rel=1e-3)
+    # Hidden, or around zero, as without labels.
+    for options in ({"observed": False}, {"scale": "difference"}):
+        bare = drawn_outputs({"a": first, "b": other}, **options)
+        assert not {"observed", "observed-interval"} & set(styles(bare.main))
+        assert ("alone" in " ".join(bare.main.notes)) == ("scale" in options)
+
+
+def test_effects_of_many_features_share_mean_labels_too():
+    halved = sd.prediction(lambda X: predict(X) / 2, name="rentals", unit="bikes")
+    two = [
+        sd.explain(q, X, ["hr", "city"], y=Y, observed=True, method="ale")
+        for q in (QUANTITY, halved)
+    ]
+    spec = compare_figure({"a": two[0], "b": two[1]})
+    assert all("observed" in styles(stack[0]) for stack in spec.stacks)
+    assert spec.notes == ()
+    hidden = compare_figure({"a": two[0], "b": two[1]}, observed=False)
+    assert not any("observed" in styles(p) for p in hidden.panels)
+    with pytest.raises(DataError, match=r"compare\(observed\)"):
+        compare_figure(two, observed="no")
+    other = sd.explain(QUANTITY, X[:500], ["hr", "city"], y=Y[:500], observed=True, method="ale")
+    rows = compare_figure({"all": two[0], "some": other})
+    assert not any("observed" in styles(p) for p in rows.panels)
+    assert "mean labels are in the figure of each alone" in rows.notes
+
+
+def test_labels_that_differ_have_a_figure_each():
+    """Those of classes are indicators, and those of a split are side by side."""
+    classes = np.select([Y < 70, Y < 100], ["low", "mid"], "high")
+    clf = LogisticRegression(max_iter=1_000).fit(X[["hr", "temp"]], classes)
+    q, Z = sd.probability(clf, class_="all"), X[["hr", "temp"]]
+    every = sd.explain(q, Z, "hr", y=classes, observed=True, method="ale")
+    spec = figure_of_outputs(every)
+    assert len(spec.stacks) == 3
+    for label, stack in zip(every, spec.stacks, strict=True):
+        shares = [(classes[X["hr"] == hour] == label).mean() for hour in range(24)]
+        np.testing.assert_allclose(points(stack[0], "observed").y, shares)
+    assert len(figure_of_outputs(every, observed=False).stacks) == 1
+    many = figure_of_outputs(sd.explain(q, Z, y=classes, observed=True, method="ale"))
+    assert "mean labels are in the figure of each alone" in many.notes
+    split = {
+        name: sd.explain(QUANTITY, X, "hr", y=Y, observed=True, split=SET, method="ale")
+        for name in "ab"
+    }
+    for stack in drawn_outputs(split).stacks:
+        assert {"observed0", "observed1", "predicted0"} <= set(styles(stack[0]))
+
+
+@pytest.mark.parametrize("split", [None, SET])
+def test_points_beside_each_other_are_not_joined_at_levels(split):
+    """A line would lead from one level to the next beside the points of the other values of the split."""
+    grades = pd.Categorical(X["city"], ["Oslo", "Bern", "Rome"], ordered=True)
+    frame = pd.DataFrame({"city": grades})
+    effect = sd.explain(lambda X: X["city"].cat.codes.to_numpy() * 1.0, frame, "city", method="ale")
+    spec = effect_figure(made("city", split, effect))
+    assert not [m.style for m in spec.main.marks if isinstance(m, Line) and "predicted" in m.style]
+    assert any(
+        "predicted" in s and s.endswith("line")
+        for s in styles(effect_figure(made("hr", split)).main)
+    )
+
+
+def test_marks_of_the_effect_do_not_look_like_mean_predictions():
+    """Which are open: at levels the effect is a plus, and along numbers a line without marks."""
+    assert "vertex-plus" in styles(effect_figure(made("city")).main)
+    for feature in ("hr", "city"):
+        assert "vertex" not in styles(effect_figure(made(feature)).main)
+    assert "vertex" in styles(effect_figure(EFFECTS["hr"]).main)
 
 
 # --- regions ----------------------------------------------------------------------------------------

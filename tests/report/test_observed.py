@@ -183,3 +183,25 @@ def test_a_page_without_rows_has_no_mean_of_few_rows(tmp_path):
     assert 99.0 not in observed.points
     assert observed.count.sum() == N - 3
     assert np.isfinite(observed.label).all()
+
+
+def test_a_page_of_files_has_the_numbers_of_memory(tmp_path):
+    """Labels are a column of the file; means, calibration, weak spots and sentences are those of rows in memory."""
+    pytest.importorskip("pyarrow")
+    X.assign(y=WRONG, part=SET).to_parquet(tmp_path / "rows.parquet", row_group_size=250)
+    data = sd.parquet(tmp_path / "rows.parquet", columns=list(X), y="y")
+    quality = {"uncertainty": False, "random_state": 0}
+    memory = page(tmp_path, pd.Series(WRONG, name="y"), split=SET, **quality)
+    one = json.loads(memory.to_json())["models"][0]
+    found = page(tmp_path, None, X=data, split="part", **quality)
+    other = json.loads(found.to_json())["models"][0]
+    for feature in X:
+        a, b = (m["features"][feature] for m in (one, other))
+        assert a["observed"] is not None
+        a["observed"].pop("split"), b["observed"].pop("split")  # labels in memory have no name
+        assert a["observed"] == b["observed"]
+        where = [{k: v for k, v in d.items() if k != "split"} for d in a["deviations"]]
+        assert where == [{k: v for k, v in d.items() if k != "split"} for d in b["deviations"]]
+    for part in ("quality", "calibration", "weak_spots"):
+        assert one[part]
+        assert one[part] == other[part]

@@ -346,6 +346,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         lead=lead,
         on_page={"page": True},
         in_notebook={"page": True, "elevated_regions": False},
+        as_output={"scale": None, **_LEVEL},
         colors_rows=True,
         note=partial(_with_hint, lead),
     ),

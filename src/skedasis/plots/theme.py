@@ -269,6 +269,7 @@ STYLES: dict[str, Style] = {
     "average": Style("average", 1.7),
     "average-thin": Style("average", 0.8),
     "vertex": Style("average", 1.1, fill="ground", size=2.0),
+    "vertex-plus": Style("average", 1.4, shape="plus", size=2.6),
     "dot": Style(fill="average", shape="dot", size=1.0),
     "mean": Style("ink", 1.7, halo=True),
     "mean-thin": Style("ink", 0.8, halo=True),

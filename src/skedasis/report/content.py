@@ -536,9 +536,7 @@ def gather(
     quantities, target = _named(models), _name_of(y)
     if target:
         quantities = {n: with_target(q, shorten(target, ROOM)) for n, q in quantities.items()}
-    options = ExplainOptions.of(
-        "report", y=y, observed=bool(observed) and y is not None, split=split, **keywords
-    )
+    options = ExplainOptions.of("report", y=y, observed=bool(observed), split=split, **keywords)
     max_model_rows = options.max_model_rows
     # The limit is that of the page: no pass has one of its own.
     options = replace(options, max_model_rows=None)
@@ -556,7 +554,8 @@ def gather(
             fix,
         )
     drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
-    options = drawn.options
+    # Labels may be a column of files. Without any, a split is refused.
+    options = replace(drawn.options, observed=bool(observed) and drawn.options.y is not None)
     dataset = as_dataset(
         drawn.X, options.y, options.sample_weight, options.schema, sample=options.row_sample
     )

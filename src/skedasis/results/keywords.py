@@ -304,6 +304,10 @@ class OverlayKeywords(ScaleKeywords, total=False):
     leaves the effects unchanged. Derivatives are never centred."""
     confidence_level: float
     """Confidence level of the intervals, by default 0.95; overlays have them for at most 3 effects."""
+    observed: bool
+    """Whether mean labels are drawn of effects that have them, as after ``sd.explain(..., y=y, observed=True)``; by
+    default True. Where all have the same, as models of the same rows do, they are drawn once, over curves at the height
+    of predictions. Where they differ, as those of classes do, effects of one feature have a figure each."""
 
 
 class OutputsViewKeywords(SideBySideKeywords, OverlayKeywords, total=False):

@@ -65,8 +65,8 @@ class ResultsByLabel(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]
         """Plot the results of all outputs, or of all models, in one figure.
 
         Effects of one feature are overlaid, each with a colour, a line style and a mark of its own; of more than 8
-        those with the largest importance. Of several features there is one overlay for each, the most
-        important first. Other results are side by side, surfaces on one colour scale.
+        those with the largest importance. With mean labels that differ they are side by side. Of several features there
+        is one overlay for each, the most important first. Other results are side by side, surfaces on one colour scale.
 
         Examples
         --------

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import skedasis as sd
 from skedasis.data.times import is_points
@@ -287,6 +289,79 @@ def test_functions_of_predictions_are_compared_on_the_scale_of_the_labels():
     assert not observed(linked).of_effect
     slopes = sd.explain(rate, X, "many", y=y, method=sd.PDP(derivative=True), observed=True)
     assert not observed(slopes).of_effect  # slopes are in another unit
+
+
+def plain_model(X: pd.DataFrame) -> np.ndarray:
+    """Return predictions that depend on columns without missing values."""
+    return np.asarray(1e6 + X["few"] * (X["<b>"] == "x") + X["flag"] * 2.0)
+
+
+GROUPED = X[["few", "<b>", "flag"]].assign(
+    when=X["when"].dt.to_period("Q").dt.start_time, gaps=X["gaps"].round()
+)
+CLASSES = np.where(LABELS > 1e6, "up", "down")
+MODELS = {"one": plain_model, "two": lambda X: 3 * plain_model(X)}
+
+
+def like_pandas(e: Effect, part: np.ndarray, label: np.ndarray, prediction: np.ndarray) -> None:
+    """Compare means in cells of single values, levels and times with those of a group-by."""
+    table = pd.DataFrame({"label": label, "prediction": prediction})
+    by = GROUPED[e.feature]
+    wanted = table.groupby([part, by]).mean()
+    seen = observed(e)
+    for s, value in enumerate(seen.split_values):
+        here = wanted.loc[value]
+        cells = np.flatnonzero(seen.count[s])
+        at = seen.x[cells] if is_points(seen.x) else np.asarray(seen.x)[cells].tolist()
+        assert len(at) == len(here)
+        for of in table:
+            np.testing.assert_allclose(vars(seen)[of][s, cells], here.reindex(at)[of], rtol=1e-12)
+            if seen.missing is not None:
+                mean = table.loc[(by.isna() & (part == value)).to_numpy(), of].mean()
+                np.testing.assert_allclose(vars(seen.missing)[of][s, 0], mean, rtol=1e-12)
+    assert (seen.missing is not None) == by.isna().any()
+
+
+@pytest.mark.parametrize("how", ["outputs", "models", "files"])
+def test_every_way_to_the_means_is_a_group_by(how, tmp_path):
+    options = {"method": "ale", "observed": True, "heterogeneity_rows": 0}
+    if how == "outputs":
+        take = FunctionTransformer(lambda X: X[["few", "flag"]])
+        clf = make_pipeline(take, LogisticRegression()).fit(GROUPED, CLASSES)
+        q = sd.probability(clf, class_="all")
+        p = dict(zip(clf.classes_, clf.predict_proba(GROUPED).T, strict=True))
+        labels = {one: 1.0 * (one == CLASSES) for one in p}
+        found = dict(sd.explain(q, GROUPED, y=CLASSES, split=PART, **options))
+    elif how == "models":
+        found = dict(sd.explain(MODELS, GROUPED, y=LABELS, split=PART, **options))
+        p, labels = {m: f(GROUPED) for m, f in MODELS.items()}, dict.fromkeys(MODELS, LABELS)
+    else:
+        pytest.importorskip("pyarrow")
+        GROUPED.assign(y=LABELS, part=PART).to_parquet(tmp_path / "a.parquet", row_group_size=400)
+        data = sd.parquet(tmp_path, columns=list(GROUPED), y="y")
+        found = {"": sd.explain(plain_model, data, split="part", **options)}
+        p, labels = {"": plain_model(GROUPED)}, {"": LABELS}
+    for member, es in found.items():
+        assert list(es) == list(GROUPED)
+        for e in es.values():
+            like_pandas(e, PART, labels[member], p[member])
+
+
+def test_a_split_may_be_a_column_that_the_model_does_not_get():
+    data = GROUPED.assign(part=PART)
+    seen_columns = set()
+
+    def model(X: pd.DataFrame) -> np.ndarray:
+        seen_columns.update(X)
+        return plain_model(X)
+
+    es = sd.explain(
+        model, data[list(GROUPED)], y=LABELS, method="ale", observed=True, split=data["part"]
+    )
+    assert seen_columns == set(GROUPED)
+    for e in es.values():
+        like_pandas(e, PART, LABELS, plain_model(GROUPED))
+        assert observed(e).split_name == "part"
 
 
 def test_models_to_compare_have_means_of_their_own():

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from skedasis._arguments import check_flag
 from skedasis._numbers import counted, number, number_or_zero, with_minus
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
@@ -15,6 +16,7 @@ from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.curve_height import (
     axis_name,
     centred,
+    has_mean_of_quantity,
     mean_line,
     mean_of_quantity,
     mean_over_data,
@@ -33,7 +35,8 @@ from skedasis.plots.figures.multiples import (
     page_of,
     side_by_side,
 )
-from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.figures.observed import cells_of, shared_labels
+from skedasis.plots.figures.options import MOST_LEVELS, EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
 from skedasis.plots.figures.surface import grid_text, surface_figure
 from skedasis.plots.figures.titles import effect_title, surface_title
@@ -94,7 +97,8 @@ def compare_figure(
     labels: Sequence[str] | None = None,
     center: Zero = "mean",
     confidence_level: float = 0.95,
-    scale: CurveScale = "difference",
+    scale: CurveScale | None = None,
+    observed: bool = True,
 ) -> FigureSpec:
     """Return the figure that compares several results of the same features."""
     given, named = _given(results)
@@ -109,16 +113,21 @@ def compare_figure(
             numbered = [f"model {i + 1}" for i in range(m)]
             names = list(one.provenance.get("model_names", numbered))
             if m > MOST and isinstance(one, MultiModelEffect):
-                return models_figure(one, confidence_level, scale=scale)
+                return models_figure(one, confidence_level, scale=scale or "difference")
             if m > MOST and isinstance(one, MultiModelEffects):
                 return models_effects_figure(
-                    one, confidence_level=confidence_level, page=None, scale=scale
+                    one,
+                    confidence_level=confidence_level,
+                    page=None,
+                    scale=scale or "difference",
                 )
         if isinstance(one, MultiModelEffects):
             given = [Effects({f: e.models[i] for f, e in one.items()}) for i in range(m)]
         else:
             given = list(one.models)
     check_count(given, names)
+    shown = check_flag("compare(observed)", observed, "Use observed=False to hide mean labels")
+    given = [one if shown else unlabelled(one) for one in given]
     surfaces, many = _all_of(given, Surface), _all_of(given, Effects)
     if surfaces is not None:
         return _surfaces(surfaces, names)
@@ -165,6 +174,13 @@ def _all_of(given: Sequence[object], kind: type[Kind]) -> list[Kind] | None:
     """Return the results if all are of this kind."""
     found = [r for r in given if isinstance(r, kind)]
     return found if len(found) == len(given) else None
+
+
+def unlabelled(result: Kind) -> Kind:
+    """Return an effect, or effects, without mean labels."""
+    if isinstance(result, Effects):
+        return Effects({name: unlabelled(e) for name, e in result.items()}, result.provenance)
+    return replace(result, observed=None) if isinstance(result, Effect) else result
 
 
 # --- surfaces ------------------------------------------------------------------------------------
@@ -217,12 +233,13 @@ def overlays(
     columns: int | None = None,
     page: int | None = 1,
     quantity: str = "",
-    scale: CurveScale = "difference",
+    scale: CurveScale | None = None,
 ) -> FigureSpec:
     """Return one overlay for each feature that all results have, the most important ones first."""
     common = common_features(many)
     first = [es[common[0]] for es in many]
     names = _labels(first, size=False) if labels is None else distinct_labels(labels)
+    scale = _height(first, scale)
     each: list[FigureSpec] = []
     for place, feature in enumerate(common[:top]):
         effects = [es[feature] for es in many]
@@ -241,7 +258,7 @@ def overlays(
         len(dict.fromkeys(f for es in many for f in es)),
         columns,
         page,
-        notes=_zero_notes(first[0], center, scale),
+        notes=(*_zero_notes(first[0], center, scale), *_label_notes(first, scale)),
     )
 
 
@@ -273,13 +290,13 @@ def overlay_figure(
     center: Zero = "mean",
     confidence_level: float = 0.95,
     quantity: str = "",
-    scale: CurveScale = "difference",
+    scale: CurveScale | None = None,
 ) -> FigureSpec:
     """Return the figure of several effects of the same feature on the same axes."""
     check_count(effects, labels)
     names = _labels(effects) if labels is None else distinct_labels(labels)
     panel, curves = overlay_panel(
-        effects, names, center, confidence_level, quantity=quantity, scale=scale
+        effects, names, center, confidence_level, quantity=quantity, scale=_height(effects, scale)
     )
     alt = overlay_alt_text(panel, curves)
     return FigureSpec(((panel,),), str(panel.title), alt, order=names)
@@ -302,10 +319,16 @@ def overlay_panel(
     effects = [align_time_axis(e, effects[0]) for e in effects]
     first = effects[0]
     levels = ShownLevels.of_effect(first, most_levels)
+    x = overlaid_horizontal(effects) if levels is None else levels.axis(first.about.feature)
+    cells = None
+    if _draws_labels(effects, scale):
+        options = EffectPlotOptions(confidence_level=confidence_level, most_levels=most_levels)
+        cells = cells_of(first, options, x)
+    slots = len(effects) + (cells is not None)
     centred_already = all(e.spec.center is not None for e in effects)
     around = scale == "difference" and (center == "mean" or centred_already)
     if scale == "prediction":
-        line = mean_line(*effects)
+        line = mean_line(*effects) if cells is None else ()
         shown = [
             moved(_minus_data_mean(e), mean_of_quantity(e)) if center == "mean" else raised(e)
             for e in effects
@@ -314,21 +337,27 @@ def overlay_panel(
         shown = [_minus_data_mean(e) for e in effects] if center == "mean" else effects
         line = (horizontal_line(0.0),) if around or first.spec.derivative else ()
     curves = [
-        overlaid_curve(e, name, confidence_level, levels, (i, len(effects)), small=small)
+        overlaid_curve(e, name, confidence_level, levels, (i, slots), small=small)
         for i, (e, name) in enumerate(zip(shown, names, strict=True))
     ]
     # Curves determine the scale, and intervals as far as curves stay readable.
-    ends = extent([c.y for c in curves])
-    if len(curves) <= BANDS:
-        reached = extent([a for c in curves for a in (c.lower, c.upper)])
-        ends = effect_parts.readable_range(reached, *ends)
+    reached = [a for c in curves for a in (c.lower, c.upper)] if len(curves) <= BANDS else []
+    drawn = [c.y for c in curves]
+    if cells is not None:
+        beside = 0.0 if levels is None else _offset(levels, slots, small=small) * (slots - 1) / 2
+        cells = cells.labels_alone(beside)
+        drawn += cells.curves()
+        reached += [end for band in cells.intervals() for end in (band.lower, band.upper)]
+    ends = extent(drawn)
+    if reached:
+        ends = effect_parts.readable_range(extent(reached), *ends)
     united = next((e for e in effects if e.about.unit), first)
     quantities = ", ".join(dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects))
     known = [e for e in effects if e.rows is not None and levels is None]
     most = max(known, key=lambda e: len(e.rows or ()), default=None)
     panel = overlaid_panel(
         curves,
-        overlaid_horizontal(effects) if levels is None else levels.axis(first.about.feature),
+        x,
         PlotAxis(*axis_name(united, around=around, quantity=quantity or quantities), *ends, 0.06),
         levels,
         gaps_of=first,
@@ -340,10 +369,32 @@ def overlay_panel(
         notes=(
             *(() if levels is None else levels.notes()),
             *_zero_notes(first, center, scale),
+            *_label_notes(effects, scale),
             *effect_parts.missing(first),
         ),
     )
+    if cells is not None:
+        marks, tips = (*panel.marks, *cells.labels()), cells.added(panel.tooltips)
+        panel = replace(panel, marks=marks, tooltips=tips)
     return panel, curves
+
+
+def _draws_labels(effects: Sequence[Effect], scale: CurveScale) -> bool:
+    return scale == "prediction" and shared_labels(effects)
+
+
+def _height(effects: Sequence[Effect], scale: CurveScale | None) -> CurveScale:
+    """Return how high curves are drawn: by default as predictions if mean labels are drawn over them."""
+    if scale is not None:
+        return scale
+    raises = shared_labels(effects) and all(map(has_mean_of_quantity, effects))
+    return "prediction" if raises else "difference"
+
+
+def _label_notes(effects: Sequence[Effect], scale: CurveScale) -> tuple[str, ...]:
+    """Return a note on where mean labels are that are not drawn."""
+    kept = any(e.observed is not None for e in effects) and not _draws_labels(effects, scale)
+    return ("mean labels are in the figure of each alone",) if kept else ()
 
 
 def overlaid_panel(
@@ -534,25 +585,32 @@ def overlaid_curve(
     at = np.array([mine.get(levels.every.labels[k], -1) for k in levels.shown], dtype=np.int64)
     there = np.flatnonzero(at >= 0)
     take = at[there]
+    x = levels.x[there] + _offset(levels, n, small=small) * (i - (n - 1) / 2)
+    return OverlaidCurve(label, x, effect.value[take], lower[take], upper[take])
+
+
+def _offset(levels: ShownLevels, n: int, *, small: bool) -> float:
+    """Return how far apart n points are at a level."""
     # As far apart as a mark is wide, if possible, but not farther: the points belong to the same level.
     wide = (0.04 if small else 0.02) * len(levels)
-    offset = min(0.56 / max(n - 1, 1), max(0.06, wide))
-    x = levels.x[there] + offset * (i - (n - 1) / 2)
-    return OverlaidCurve(label, x, effect.value[take], lower[take], upper[take])
+    return min(0.56 / max(n - 1, 1), max(0.06, wide))
 
 
 # --- texts ---------------------------------------------------------------------------------------
 
 
 def overlay_alt_text(panel: Panel, curves: Sequence[OverlaidCurve]) -> str:
-    """Return the alternative text of overlaid effects: the range of each curve."""
+    """Return the alternative text of overlaid effects: the range of each curve, and of mean labels."""
     parts = [f"{panel.title}, overlaid."]
-    for c in curves:
-        low, high = extent([c.y])
+    labels = [
+        (m.label, m.y) for m in panel.marks if isinstance(m, Points) and m.style == "observed"
+    ]
+    for label, y in (*((c.label, c.y) for c in curves), *labels):
+        low, high = extent([y])
         if np.isfinite(low):
             top = max(abs(low), abs(high))
             ends = f"{number_or_zero(low, top)} to {number_or_zero(high, top)}"
-            parts.append(f"{c.label}: from {ends}.")
+            parts.append(f"{label}: from {ends}.")
     return " ".join(parts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
-from skedasis._arguments import check_int_or_none, check_probability
+from skedasis._arguments import check_flag, check_int_or_none, check_probability
 from skedasis._numbers import counted, percent
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError
@@ -21,8 +21,9 @@ from skedasis.plots.figures.change import (
     mean_changes,
     means_figure,
 )
-from skedasis.plots.figures.compare import MOST, overlay_figure, overlays
+from skedasis.plots.figures.compare import MOST, overlay_figure, overlays, unlabelled
 from skedasis.plots.figures.multiples import PER_PAGE, features_text, named, side_by_side
+from skedasis.plots.figures.observed import shared_labels
 from skedasis.plots.figures.regions import recurrence_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import surface_title
@@ -158,16 +159,22 @@ def outputs_figure(
     page: int | None = 1,
     center: Zero = "mean",
     confidence_level: float = 0.95,
-    scale: CurveScale = "difference",
+    scale: CurveScale | None = None,
+    *,
+    observed: bool = True,
 ) -> FigureSpec:
     """Return the figure of the results of several outputs, or of several models."""
+    if not check_flag("plot(observed)", observed, "Use observed=False to hide mean labels"):
+        found = replace(found, members={k: unlabelled(r) for k, r in found.items()})
     noun = found.noun
     top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
     first = next(iter(found.values()), None)
     if first is None:
         raise DataError("plot", f"no {noun}", f"at least one {noun}", f"Explain some {noun}s")
     effects = {k: r for k, r in found.items() if isinstance(r, Effect)}
-    if effects:
+    # Labels of classes differ, and those of a split are side by side: each has a figure of its own.
+    alike = shared_labels([*effects.values()])
+    if effects and (alike or not any(e.observed for e in effects.values())):
         shown = _most_important(effects, lambda e: e.importance)
         names, quantity = _names_and_quantity(shown, noun)
         figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity, scale)
@@ -200,7 +207,8 @@ def outputs_figure(
             calibrations_figure(names, confidence_level), len(shown), len(fits), noun, "first"
         )
     limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
-    shared = {"top": top, "confidence_level": confidence_level, "scale": scale}
+    shared = {"top": top, "confidence_level": confidence_level}
+    shared |= {} if scale is None else {"scale": scale}
     apart = len({member.rules for member in found.values() if isinstance(member, Regions)}) > 1
     figures = {
         str(label): _figures_of(label, noun, member, of_output, shared, limits, apart=apart)

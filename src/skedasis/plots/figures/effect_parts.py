@@ -412,6 +412,7 @@ def average(
     vertices: Ints | None = None,
     on_colors: bool = False,
     join: str = "line",
+    mark: str = "vertex",
 ) -> Iterator[Mark]:
     """Yield the line of an average and its vertices."""
     style, before = ("mean", "mean-") if on_colors else ("average", "")
@@ -421,7 +422,8 @@ def average(
     if len(at):
         # Levels are too far apart for dots to form a line.
         few = len(at) <= (30 if join == "line" else 60)
-        yield Points(x[at], y[at], f"{before}{'vertex' if few else 'dot'}", label)
+        mark = "vertex" if on_colors else mark
+        yield Points(x[at], y[at], f"{before}{mark if few else 'dot'}", label)
 
 
 def marks_beside(x: PlotAxis, y: PlotAxis, found: Sequence[Beside]) -> Iterator[Mark]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.curve_height import DrawnEffect, shows_labels
@@ -78,6 +80,8 @@ def main_panel(
         rug = None if rug is None else replace(rug, label="")
         tooltips = cells.tooltips(x) if levels is None else cells.added([*tooltips])
         more = cells.added(more)
+        # Open circles would look like mean predictions.
+        vertices = np.zeros(0, dtype=np.int64) if levels is None else vertices
     marks: list[Mark] = [
         *effect_parts.backdrop(x),
         *(_band(band, "heterogeneity", levels) for band in bands),
@@ -92,6 +96,7 @@ def main_panel(
             vertices=vertices,
             on_colors=curves is not None and options.color is not None,
             join="line" if levels is None else "thin" if levels.ordered else "",
+            mark="vertex" if cells is None else "vertex-plus",
         ),
         *(lines_of_groups(grid, groups) if levels is None else _averages(levels, groups)),
         *(() if curves is None else curves.own),

@@ -11,7 +11,7 @@ import numpy as np
 from skedasis._numbers import counted, number_or_zero
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.curve_height import shows_labels
+from skedasis.plots.figures.curve_height import is_on_label_scale, shows_labels
 from skedasis.plots.figures.effect_parts import COUNTS, LONG, LONGEST, LOWER, Band
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.shown_levels import ShownLevels
@@ -86,21 +86,28 @@ class ShownCells:
     level: float
     unit: str | None
     joined: bool
+    """Whether predictions are joined by lines: those of values of a split at one level are side by side."""
 
     @property
     def split(self) -> bool:
         """Return whether there is more than one value of a split."""
         return len(self.means) > 1
 
+    @property
+    def entry(self) -> str:
+        """Return the legend entry of mean labels."""
+        return f"{LABEL} ({100 * self.level:g} % interval)"
+
     # --- marks
 
     def marks(self) -> Iterator[Mark]:
         """Yield predictions, then labels with their intervals, so that a label is never hidden."""
-        none, interval = np.zeros(0), f"{LABEL} ({100 * self.level:g} % interval)"
+        none, interval = np.zeros(0), self.entry
         if self.split:  # what is filled and what is open is said once, in grey
             yield Segments(none, none, none, none, "observed-interval", interval, 1.0)
             yield Points(none, none, "observed", interval)
-            yield Line(none, none, "predicted-any-line", PREDICTION)
+            if self.joined:
+                yield Line(none, none, "predicted-any-line", PREDICTION)
             yield Points(none, none, "predicted-any", PREDICTION)
         for one in self.means:
             said = one.name if self.split else PREDICTION
@@ -109,8 +116,12 @@ class ShownCells:
                     one.x[self.main], one.prediction[self.main], f"predicted{one.style}-line", said
                 )
             yield Points(one.x, one.prediction, f"predicted{one.style}", said)
+        yield from self.labels()
+
+    def labels(self) -> Iterator[Mark]:
+        """Yield labels with their intervals."""
         for one in self.means:
-            said = one.name if self.split else interval
+            said = one.name if self.split else self.entry
             lower, upper = one.label - one.label_half, one.label + one.label_half
             yield Segments(
                 one.x,
@@ -131,6 +142,12 @@ class ShownCells:
         """Return what the scale includes as far as curves stay readable."""
         return [one.interval for one in self.means]
 
+    def labels_alone(self, beside: float) -> ShownCells:
+        """Return the cells with labels only, so far beside their positions."""
+        none, at = np.full(len(self.at), np.nan), self.at + beside
+        means = [one._replace(x=at, prediction=none, residual=none) for one in self.means]
+        return replace(self, means=means)
+
     # --- tooltips
 
     def lines(self, k: int) -> Iterator[str]:
@@ -139,10 +156,12 @@ class ShownCells:
         for one in self.means:
             if not one.rows[k]:
                 continue
-            top = max(abs(float(one.label[k])), abs(float(one.prediction[k])))
+            top = float(np.fmax(abs(one.label[k]), abs(one.prediction[k])))
             if self.split:
                 yield f"{one.name}: {counted(int(one.rows[k]), 'row')}"
             yield f"{LABEL} {_with_half(one.label[k], one.label_half[k], top)}{unit}"
+            if np.isnan(one.prediction[k]):
+                continue
             yield f"{PREDICTION} {number_or_zero(float(one.prediction[k]), top)}{unit}"
             yield f"label minus prediction {_with_half(one.residual[k], one.residual_half[k], top)}"
 
@@ -229,7 +248,24 @@ def cells_of(effect: Effect, options: EffectPlotOptions, x: PlotAxis) -> ShownCe
         means,
         level,
         found.unit,
-        levels is None or levels.ordered,
+        levels is None,
+    )
+
+
+def shared_labels(effects: Sequence[Effect]) -> bool:
+    """Return whether effects on the scale of the labels have the same mean labels, without a split."""
+    first, *others = (e.observed for e in effects) if effects else (None,)
+    return (
+        first is not None
+        and len(first.split_values) == 1
+        and all(map(is_on_label_scale, effects))
+        and all(
+            o is not None
+            and np.array_equal(first.points, o.points, equal_nan=True)
+            and np.array_equal(first.count, o.count)
+            and np.array_equal(first.label, o.label, equal_nan=True)
+            for o in others
+        )
     )
 
 
