@@ -179,7 +179,7 @@ def _all_of(given: Sequence[object], kind: type[Kind]) -> list[Kind] | None:
 def unlabelled(result: Kind) -> Kind:
     """Return an effect, or effects, without mean labels."""
     if isinstance(result, Effects):
-        return Effects({name: unlabelled(e) for name, e in result.items()}, result.provenance)
+        return replace(result, members={name: unlabelled(e) for name, e in result.items()})
     return replace(result, observed=None) if isinstance(result, Effect) else result
 
 
@@ -341,7 +341,8 @@ def overlay_panel(
         for i, (e, name) in enumerate(zip(shown, names, strict=True))
     ]
     # Curves determine the scale, and intervals as far as curves stay readable.
-    reached = [a for c in curves for a in (c.lower, c.upper)] if len(curves) <= BANDS else []
+    few = curves if len(curves) <= BANDS else []
+    reached = [a for c in few for a in (c.lower, c.upper)]
     drawn = [c.y for c in curves]
     if cells is not None:
         beside = 0.0 if levels is None else _offset(levels, slots, small=small) * (slots - 1) / 2

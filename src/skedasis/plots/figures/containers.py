@@ -174,7 +174,7 @@ def outputs_figure(
     effects = {k: r for k, r in found.items() if isinstance(r, Effect)}
     # Labels of classes differ, and those of a split are side by side: each has a figure of its own.
     alike = shared_labels([*effects.values()])
-    if effects and (alike or not any(e.observed for e in effects.values())):
+    if effects and (alike or all(e.observed is None for e in effects.values())):
         shown = _most_important(effects, lambda e: e.importance)
         names, quantity = _names_and_quantity(shown, noun)
         figure = overlay_figure([*shown.values()], names, center, confidence_level, quantity, scale)
