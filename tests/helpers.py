@@ -54,6 +54,17 @@ def table(n: int = 80, d: int = 3, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
+def rows_of(container: Any) -> list[list[Any]]:
+    """Return the rows of any container as lists."""
+    if isinstance(container, np.ndarray):
+        return container.tolist()
+    if isinstance(container, pd.DataFrame):
+        return [list(row) for row in container.itertuples(index=False)]
+    if hasattr(container, "rows"):  # of Polars
+        return [list(row) for row in container.rows()]
+    return [list(row.values()) for row in container.to_pylist()]
+
+
 def linear(X: np.ndarray) -> np.ndarray:
     """Return 3 x0 - x1; other columns of X have no effect."""
     return 3.0 * X[:, 0] - X[:, 1]

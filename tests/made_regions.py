@@ -189,3 +189,9 @@ BY_DAY = (
 """The conditions of a split on a column of zeros and ones."""
 
 WHOLE_RULE = ALL_ROWS
+
+
+def eight_regions(X: pd.DataFrame) -> Regions:
+    """Return regions by working days, temperature and winter."""
+    splits = [BY_DAY, sides(TEMP, 0.5), level_sides(SEASON, ["winter"])]
+    return made_regions(rentals, X, "hr", splits)

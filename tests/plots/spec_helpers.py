@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from skedasis.plots import draw_matplotlib, draw_svg
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import FigureSpec, Mark, Panel, legend_of, marks_of
+from skedasis.results.effect import Effect
 
 AnyMark = TypeVar("AnyMark", bound=Mark)
 
@@ -41,3 +45,11 @@ def legend(spec: FigureSpec) -> list[str]:
 def tips(panel: Panel) -> list[list[str]]:
     """Return the lines of each tooltip of a panel."""
     return [tip.text.split("\n") for tip in panel.tooltips]
+
+
+def drawn(effect: Effect, options: EffectPlotOptions | None = None) -> list[str]:
+    """Draw an effect with both renderers, and return the texts for which there is room."""
+    spec = effect_figure(effect, options)
+    assert draw_svg.draw(spec, ident="f").svg
+    draw_matplotlib.draw(spec).draw_without_rendering()
+    return texts(spec)

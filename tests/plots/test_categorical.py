@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
@@ -21,7 +20,7 @@ from skedasis.plots.marks import (
     Segments,
     marks_of,
 )
-from tests.plots.spec_helpers import only, panel_of, styles, texts
+from tests.plots.spec_helpers import drawn, only, panel_of, styles
 
 pd = pytest.importorskip("pandas")
 
@@ -44,14 +43,6 @@ def X():
 def explained(X, method, kind="nominal", levels=tuple("abcd")):
     schema = {"g": sd.Feature("g", kind=kind, levels=levels)}
     return sd.explain(worth, X, "g", method=method, schema=schema)
-
-
-def drawn(effect, options=None):
-    """Draw an effect with both renderers, and return the texts for which there is room."""
-    spec = effect_figure(effect, options)
-    assert draw_svg.draw(spec, ident="f").svg
-    draw_matplotlib.draw(spec).draw_without_rendering()
-    return texts(spec)
 
 
 def boxes(panel):

@@ -7,7 +7,6 @@ import pytest
 
 import skedasis as sd
 from skedasis._numbers import number
-from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.ice import tint
 from skedasis.plots.figures.options import EffectPlotOptions
@@ -23,7 +22,7 @@ from skedasis.plots.marks import (
 )
 from skedasis.plots.theme import STYLES
 from tests.helpers import observed, refused
-from tests.plots.spec_helpers import legend, only, styles, texts
+from tests.plots.spec_helpers import drawn, legend, only, styles
 
 
 def model(X):
@@ -33,14 +32,6 @@ def model(X):
 @pytest.fixture(scope="module")
 def X():
     return np.random.default_rng(5).uniform(-1, 1, size=(300, 2))
-
-
-def drawn(effect, options=None):
-    """Draw an effect with both renderers, and return the texts for which there is room."""
-    spec = effect_figure(effect, options)
-    assert draw_svg.draw(spec, ident="f").svg
-    draw_matplotlib.draw(spec).draw_without_rendering()
-    return texts(spec)
 
 
 class TestMarginal:

@@ -21,10 +21,9 @@ from skedasis.plots.text import Lettering
 from skedasis.results.regions import RegionsByFeature, RegionScores
 from tests.made_regions import (
     BY_DAY,
-    SEASON,
     TEMP,
     bikes,
-    level_sides,
+    eight_regions,
     made_regions,
     rentals,
     sides,
@@ -45,8 +44,7 @@ def two(X):
 
 @pytest.fixture(scope="module")
 def eight(X):
-    splits = [BY_DAY, sides(TEMP, 0.5), level_sides(SEASON, ["winter"])]
-    return made_regions(rentals, X, "hr", splits)
+    return eight_regions(X)
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,9 @@ from skedasis.plots.figures.summary import (
 from skedasis.plots.marks import Area, Line, Rug, marks_of
 from tests.made_regions import (
     BY_DAY,
-    SEASON,
     TEMP,
     bikes,
-    level_sides,
+    eight_regions,
     made_regions,
     rentals,
     sides,
@@ -38,8 +37,7 @@ def two(X):
 
 @pytest.fixture(scope="module")
 def eight(X):
-    splits = [BY_DAY, sides(TEMP, 0.5), level_sides(SEASON, ["winter"])]
-    return made_regions(rentals, X, "hr", splits)
+    return eight_regions(X)
 
 
 @pytest.fixture(scope="module")

@@ -19,21 +19,9 @@ from tests.reference.exhaustive_partitions import (
     greedy,
     inside,
 )
+from tests.reference.likelihood_partitions import slopes_as_given
 
 ALPHAS = [0.0, 0.2, 0.5, 1.0]
-
-
-def explained_slopes(x, d, bins, *, weights=None, method=sd.RHALE, **options):
-    """Explain rows whose slopes are exactly d: the model reads them from a second column."""
-
-    def slope(X):
-        return np.stack([X[:, 1], np.zeros(len(X))], axis=1)
-
-    quantity = sd.prediction(lambda X: X[:, 0], slope=slope)
-    made = method(bins=bins, **options.pop("settings", {}))
-    return sd.explain(
-        quantity, np.stack([x, d], axis=1), 0, method=made, sample_weight=weights, **options
-    )
 
 
 @st.composite
@@ -102,10 +90,10 @@ def test_optimal_is_the_best_of_all_partitions(data, k, alpha, least, ddof):
     scheme = sd.Optimal(max_bins=k, alpha=alpha, min_points=least, criterion="eq13")
     if not table.all():
         with pytest.warns(sd.BinningWarning, match="single bin"):
-            e = explained_slopes(x, d, scheme, weights=w, settings={"ddof": ddof})
+            e = slopes_as_given(x, d, scheme, weights=w, settings={"ddof": ddof})
         np.testing.assert_array_equal(e.x, [x.min(), x.max()])
         return
-    e = explained_slopes(x, d, scheme, weights=w, settings={"ddof": ddof})
+    e = slopes_as_given(x, d, scheme, weights=w, settings={"ddof": ddof})
     assert_optimal(table, places(points, e.x))
 
 
@@ -128,7 +116,7 @@ def test_optimal_with_sampling_weights(data, k, alpha, least, ddof):
         return
     scheme = sd.Optimal(max_bins=k, alpha=alpha, min_points=least)
     settings = {"ddof": ddof}
-    e = explained_slopes(x, d, scheme, weights=w, settings=settings, weight_kind="sampling")
+    e = slopes_as_given(x, d, scheme, weights=w, settings=settings, weight_kind="sampling")
     assert_optimal(table, places(points, e.x))
 
 
@@ -144,7 +132,7 @@ def test_optimal_between_any_two_data_values(data, alpha, least):
         return
     middle = (values[:-1] + values[1:]) / 2
     candidates = np.concatenate([values[:1], middle, values[-1:]])
-    e = explained_slopes(x, d, sd.Optimal(alpha=alpha, min_points=least, grid="data"), weights=w)
+    e = slopes_as_given(x, d, sd.Optimal(alpha=alpha, min_points=least, grid="data"), weights=w)
     everything = Table(x, d, w, candidates, alpha=alpha, least=least)
     if everything.all():
         # The outer bins may begin at the extreme value, or between it and its neighbor. The library's choice is used.
@@ -164,7 +152,7 @@ def test_optimal_between_quantiles(data, k, alpha):
     if len(points) < 2:
         return
     table = Table(x, d, w, points, alpha=alpha, least=2)
-    e = explained_slopes(
+    e = slopes_as_given(
         x, d, sd.Optimal(max_bins=k, alpha=alpha, min_points=2, grid="quantile"), weights=w
     )
     np.testing.assert_array_equal(e.cells.edges, points)
@@ -179,7 +167,7 @@ def test_optimal_between_quantiles(data, k, alpha):
 def test_a_constant_slope_is_one_bin(scheme):
     x = np.random.default_rng(0).uniform(size=203)
     for slope, alpha in itertools.product([0.0, 0.1, -1e-12, 1e12], ALPHAS):
-        e = explained_slopes(x, np.full(203, slope), scheme(max_bins=20, alpha=alpha, min_points=2))
+        e = slopes_as_given(x, np.full(203, slope), scheme(max_bins=20, alpha=alpha, min_points=2))
         assert len(e.bins) == 1
         assert abs(e.bins.std[0]) <= 1e-15 * abs(slope)
 
@@ -189,7 +177,7 @@ def test_pieces_of_constant_slope_are_as_few_bins(alpha):
     """All partitions that contain the breaks cost exactly zero; the coarsest is chosen."""
     x = (np.arange(120) + 0.5) / 120
     d = np.select([x < 0.25, x < 0.75], [3.0, -1.0], 0.1)
-    e = explained_slopes(x, d, sd.Optimal(max_bins=12, alpha=alpha, min_points=3))
+    e = slopes_as_given(x, d, sd.Optimal(max_bins=12, alpha=alpha, min_points=3))
     # Edges are multiples of (max - min) / 12; rows lie on both sides of each break.
     assert len(e.bins) == 3
     np.testing.assert_allclose(e.bins.effect, [3.0, -1.0, 0.1], rtol=1e-14)
@@ -223,7 +211,7 @@ def test_costs_below_the_tie_are_no_reason_for_more_bins(local, below):
 def test_full_discount_makes_one_bin_free():
     """With alpha = 1 a single bin of all rows costs 0 (tau = 0): nothing costs less."""
     rng = np.random.default_rng(1)
-    e = explained_slopes(rng.normal(size=50), rng.normal(size=50), sd.Optimal(alpha=1.0))
+    e = slopes_as_given(rng.normal(size=50), rng.normal(size=50), sd.Optimal(alpha=1.0))
     assert len(e.bins) == 1
 
 
@@ -231,19 +219,19 @@ def test_full_discount_makes_one_bin_free():
 def test_too_few_rows_for_a_bin_give_one_bin_and_a_warning(scheme):
     x = np.linspace(0, 1, 30)
     with pytest.warns(sd.BinningWarning, match=r"30 rows.*31 rows.*single bin"):
-        e = explained_slopes(x, np.sin(9 * x), scheme(max_bins=8, min_points=31))
+        e = slopes_as_given(x, np.sin(9 * x), scheme(max_bins=8, min_points=31))
     np.testing.assert_array_equal(e.x, [0.0, 1.0])
     assert e.bins.weight == [30.0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        e = explained_slopes(x, np.sin(9 * x), scheme(max_bins=8, min_points=30))
+        e = slopes_as_given(x, np.sin(9 * x), scheme(max_bins=8, min_points=30))
     assert len(e.bins) == 1
 
 
 def test_one_row_that_is_most_of_the_weight_is_no_obstacle():
     x, d = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0])
     w = np.array([1.0, 1.0, 1e6, 1.0, 1.0, 1.0])
-    e = explained_slopes(x, d, sd.Optimal(max_bins=5, min_points=2), weights=w)
+    e = slopes_as_given(x, d, sd.Optimal(max_bins=5, min_points=2), weights=w)
     table = Table(x, d, w, multiples(x, 5), alpha=0.2, least=2)
     assert_optimal(table, places(multiples(x, 5), e.x))
 
@@ -266,7 +254,7 @@ def test_greedy_merges_what_lowers_the_criterion_most(data, k, alpha, least):
     if table.cost[0, k] is None:
         return
     want = greedy(table, table.tie)
-    e = explained_slopes(x, d, sd.Greedy(max_bins=k, alpha=alpha, min_points=least), weights=w)
+    e = slopes_as_given(x, d, sd.Greedy(max_bins=k, alpha=alpha, min_points=least), weights=w)
     got = places(points, e.x)
     assert got == want
     assert table.of(got) is not None
@@ -288,7 +276,7 @@ def test_auto_uniform_is_the_best_number_of_equal_bins(data, k, alpha, least, dd
         return
     want, costs = auto_uniform(x, d, w, k, alpha=alpha, least=least, ddof=ddof)
     scheme = sd.AutoUniform(max_bins=k, alpha=alpha, min_points=least)
-    e = explained_slopes(x, d, scheme, weights=w, settings={"ddof": ddof})
+    e = slopes_as_given(x, d, scheme, weights=w, settings={"ddof": ddof})
     got = len(e.bins)
     np.testing.assert_allclose(e.x, multiples(x, got), rtol=1e-14, atol=1e-14 * np.ptp(x))
     if got != want:

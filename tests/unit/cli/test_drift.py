@@ -10,7 +10,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.cli.app import app
-from tests.shell import CliRunner
+from tests.shell import CliRunner, working_folder
 
 MODULE = """
 import numpy as np
@@ -31,12 +31,8 @@ def houses(n: int, seed: int, shift: float) -> pd.DataFrame:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    houses(400, 0, 0.0).to_csv(tmp_path / "before.csv", index=False)
-    houses(300, 1, 9.0).to_csv(tmp_path / "after.csv", index=False)
-    (tmp_path / "shop_of_drift.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    tables = {"before": houses(400, 0, 0.0), "after": houses(300, 1, 9.0)}
+    return working_folder(tmp_path, monkeypatch, "shop_of_drift", MODULE, **tables)
 
 
 OLD, NEW = "shop_of_drift:old", "shop_of_drift:new"

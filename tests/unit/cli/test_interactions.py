@@ -10,7 +10,7 @@ import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.engine.options import SCORE_ROWS
 from tests.made_regions import bikes
-from tests.shell import CliRunner
+from tests.shell import CliRunner, working_folder
 
 MODULE = """
 def rentals(X):
@@ -22,12 +22,8 @@ GIVEN = ("--max-rows", "30", "--heterogeneity-rows", "0")
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    columns = ["hr", "workingday", "temp"]
-    bikes(300)[columns].to_csv(tmp_path / "bikes.csv", index=False)
-    (tmp_path / "shop_of_pairs.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    rows = bikes(300)[["hr", "workingday", "temp"]]
+    return working_folder(tmp_path, monkeypatch, "shop_of_pairs", MODULE, bikes=rows)
 
 
 @pytest.fixture

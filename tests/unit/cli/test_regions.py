@@ -9,7 +9,7 @@ import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.results.regions import RegionsByFeature
 from tests.made_regions import BY_DAY, TEMP, bikes, made_regions, rentals, sides
-from tests.shell import CliRunner
+from tests.shell import CliRunner, working_folder
 
 MODULE = """
 def rentals(X):
@@ -19,11 +19,8 @@ def rentals(X):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    bikes(300).drop(columns="date").to_csv(tmp_path / "bikes.csv", index=False)
-    (tmp_path / "shop_of_bikes.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    rows = bikes(300).drop(columns="date")
+    return working_folder(tmp_path, monkeypatch, "shop_of_bikes", MODULE, bikes=rows)
 
 
 @pytest.fixture

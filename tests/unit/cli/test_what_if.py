@@ -10,7 +10,7 @@ import pytest
 import skedasis as sd
 from skedasis.cli.app import app
 from tests.made_regions import bikes
-from tests.shell import CliRunner
+from tests.shell import CliRunner, working_folder
 
 MODULE = """
 import numpy as np
@@ -35,11 +35,8 @@ many = Two()
 def folder(tmp_path, monkeypatch):
     frame = bikes(200)[["hr", "workingday", "temp"]]
     frame["kind"] = np.resize(["a=b", "c"], 200)
-    frame.rename(columns={"kind": "kind=of"}).to_csv(tmp_path / "bikes.csv", index=False)
-    (tmp_path / "shop_of_changes.py").write_text(MODULE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    rows = frame.rename(columns={"kind": "kind=of"})
+    return working_folder(tmp_path, monkeypatch, "shop_of_changes", MODULE, bikes=rows)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ import skedasis as sd
 from skedasis.data.containers import LevelReplacement, Part
 from skedasis.data.dataset import as_dataset
 from skedasis.data.frames import FrameBuffer
+from tests.helpers import rows_of
 
 FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
 
@@ -29,17 +30,6 @@ def copying(*, on_write):
     if ALWAYS_ON_WRITE:
         return nullcontext()
     return pd.option_context("mode.copy_on_write", on_write)
-
-
-def rows_of(container):
-    """Return the rows of any container as lists."""
-    if isinstance(container, np.ndarray):
-        return container.tolist()
-    if isinstance(container, pd.DataFrame):
-        return [list(row) for row in container.itertuples(index=False)]
-    if isinstance(container, pl.DataFrame):
-        return [list(row) for row in container.rows()]
-    return [list(row.values()) for row in container.to_pylist()]
 
 
 def data(n=7):

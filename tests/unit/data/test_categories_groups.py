@@ -14,22 +14,11 @@ import pytest
 from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import as_arrays, as_dataset
 from skedasis.errors import DataError
-from tests.helpers import paired, refused
+from tests.helpers import paired, refused, rows_of
 
 NAN = float("nan")
 FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
 frames = pytest.mark.parametrize("make", FRAMES.values(), ids=list(FRAMES))
-
-
-def rows_of(container):
-    """Return any container's rows as lists."""
-    if isinstance(container, np.ndarray):
-        return container.tolist()
-    if isinstance(container, pd.DataFrame):
-        return [list(row) for row in container.itertuples(index=False)]
-    if isinstance(container, pl.DataFrame):
-        return [list(row) for row in container.rows()]
-    return [list(row.values()) for row in container.to_pylist()]
 
 
 # ------------------------------------------------------------------------------- columns of a group

@@ -20,10 +20,9 @@ from skedasis.results.regions import (
 )
 from tests.made_regions import (
     BY_DAY,
-    SEASON,
     TEMP,
     bikes,
-    level_sides,
+    eight_regions,
     made_regions,
     rentals,
     sides,
@@ -43,8 +42,7 @@ def four(X):
 
 @pytest.fixture(scope="module")
 def eight(X):
-    splits = [BY_DAY, sides(TEMP, 0.5), level_sides(SEASON, ["winter"])]
-    return made_regions(rentals, X, "hr", splits)
+    return eight_regions(X)
 
 
 @pytest.fixture(scope="module")
