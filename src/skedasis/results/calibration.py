@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.results.keywords import CalibrationKeywords, LevelKeywords
+    from skedasis.results.keywords import LevelFigureKeywords, LevelKeywords
 
 CalibrationMethod: TypeAlias = Literal["isotonic", "bins"]
 CalibrationTable: TypeAlias = Literal["points", "deviations"]
@@ -267,7 +267,7 @@ class Calibration(ResultWithTables[CalibrationTable]):
         return {**whole, **keys_of(cls, "points"), **json_keys.LEVEL, **json_keys.RECORD}, {}
 
     @takes_figure_options
-    def plot(self, ax: Axes | None = None, **options: Unpack[CalibrationKeywords]) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[LevelFigureKeywords]) -> Figure:
         """Plot mean labels against mean predictions, with the diagonal on which both are equal, and a histogram.
 
         Examples

@@ -129,6 +129,10 @@ class LevelKeywords(TypedDict, total=False):
     """Confidence level of the intervals, by default 0.95."""
 
 
+class LevelFigureKeywords(LevelKeywords, FigureKeywords, total=False):
+    """Options of `plot` of results whose figure has intervals and no further options."""
+
+
 class ScaleKeywords(TypedDict, total=False):
     """The option of figures of curves that can be at the height of predictions."""
 
@@ -366,10 +370,6 @@ class DiagnosisKeywords(DiagnosisViewKeywords, FigureKeywords, total=False):
     """Options of `Diagnosis.plot`."""
 
 
-class VarianceSharesKeywords(LevelKeywords, FigureKeywords, total=False):
-    """Options of `VarianceShares.plot`."""
-
-
 class FactorsViewKeywords(TypedDict, total=False):
     """What a figure of factors shows."""
 
@@ -387,14 +387,6 @@ class RatingTableViewKeywords(SideBySideKeywords, FactorsViewKeywords, total=Fal
 
 class RatingTableKeywords(RatingTableViewKeywords, PagedKeywords, FigureKeywords, total=False):
     """Options of `RatingTable.plot`."""
-
-
-class CalibrationKeywords(LevelKeywords, FigureKeywords, total=False):
-    """Options of `Calibration.plot`."""
-
-
-class WeakSpotsKeywords(LevelKeywords, FigureKeywords, total=False):
-    """Options of `WeakSpots.plot`."""
 
 
 class DifferenceViewKeywords(LevelKeywords, total=False):

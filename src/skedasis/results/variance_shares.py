@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.results.keywords import LevelKeywords, VarianceSharesKeywords
+    from skedasis.results.keywords import LevelFigureKeywords, LevelKeywords
 
 NAN = float("nan")
 
@@ -147,7 +147,7 @@ class VarianceShares(SavedResult):
         return {name: column for name, column in found.items() if name not in hidden}
 
     @takes_figure_options
-    def plot(self, ax: Axes | None = None, **options: Unpack[VarianceSharesKeywords]) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[LevelFigureKeywords]) -> Figure:
         """Plot the parts as one bar, with the error of each, and mark what the curves shown explain.
 
         Notes

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.results.keywords import LevelKeywords, WeakSpotsKeywords
+    from skedasis.results.keywords import LevelFigureKeywords, LevelKeywords
 
 NAN = math.nan
 
@@ -246,7 +246,7 @@ class WeakSpots(ResultWithTables[Literal["spots", "groups"]], Sequence[WeakSpot]
         return {name: column for name, column in found.items() if name not in unknown}
 
     @takes_figure_options
-    def plot(self, ax: Axes | None = None, **options: Unpack[WeakSpotsKeywords]) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[LevelFigureKeywords]) -> Figure:
         """Plot the bias of each group as a bar from zero with its interval, and that of all rows as a line.
 
         Notes
