@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,8 @@ def test_a_level_has_a_point_with_its_interval_and_the_base_stands_out():
     assert shares.upper.tolist() == pytest.approx([20, 50, 30])
     assert exposure.y.name == "exposure"
     assert main.notes == ("base b",)
+    below = replace(levels(), lines=(line("-2", 1.0, 1.0, (), 0, base=True),))
+    assert factors_figure(below).stacks[0][0].notes == ("base −2",)
     assert main.tooltips[0].text == (
         "town: a\nfactor 0.500 (95 % interval 0.455 to 0.550)\n20 % of the exposure"
     )

@@ -33,7 +33,7 @@ import numpy as np
 
 from skedasis._arguments import check_name, check_probability, shown
 from skedasis._escaping import one_line
-from skedasis._numbers import counted, listed, number, percent, sentence
+from skedasis._numbers import counted, listed, number, percent, sentence, with_minus
 from skedasis._types import Floats, Ints, Level
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError
@@ -284,7 +284,7 @@ class Factors(SavedResult, Sequence[Factor]):
             feature=self.title or self.feature,
             rule=self.rule,
             method=self.method,
-            base=self.base.text,
+            base=with_minus(self.base.text),
         )
         first, *table = self.cells()
         return "\n".join([head, *align_columns([first, *_shortened(table)]), *self.remarks])
@@ -307,7 +307,7 @@ class Factors(SavedResult, Sequence[Factor]):
             head += [f"observed, {one_line(split)}" if split else "observed", interval]
         table = [head]
         for f in self.lines:
-            line = [one_line(f.text), *([f.cell] if cells else [])]
+            line = [with_minus(text) for text in (one_line(f.text), *([f.cell] if cells else []))]
             limits = "base" if f.is_base else _limits(f.lower, f.upper)
             line += [number(f.factor), limits, percent(f.share)]
             for value, low, high in zip(
@@ -423,7 +423,10 @@ class RatingTable(SavedResult):
         return (*filter(None, [said]), *map(sentence, self.notes))
 
     def __str__(self) -> str:
-        at = [f"{one_line(f.title or f.feature)} = {one_line(f.base.text)}" for f in self.features]
+        at = [
+            f"{one_line(f.title or f.feature)} = {with_minus(one_line(f.base.text))}"
+            for f in self.features
+        ]
         value = f"{number(self.base_value, 4)} {self.unit or ''}".rstrip()
         head = tell(FACTORS["base"], quantity=self.quantity, value=value, at=at)
         parts = [head, *self.remarks]

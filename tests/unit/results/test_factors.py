@@ -590,6 +590,14 @@ def test_a_base_is_a_level_a_label_a_number_or_a_date():
     assert e.factors("two").base.text == e.factors(2).base.text == "two"
 
 
+def test_negative_values_have_a_minus_sign_in_words():
+    x = np.linspace(-3.0, -1.0, 60)
+    q = sd.prediction(lambda X: np.exp(X[:, 0]), inverse="log", name="rate")
+    found = sd.explain(q, x[:, None], 0, method="ale", y=x, observed=True).factors(-2)
+    assert "-" not in str(found)
+    assert "base −2" in str(found)
+
+
 def test_one_level_and_a_constant():
     frame = X.assign(region="rural", age=30.0)
     table = sd.explain(RATE, frame, ["region", "age"], method="ale").factors()

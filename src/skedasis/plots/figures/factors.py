@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._arguments import check_int_or_none
-from skedasis._numbers import counted, number, percent
+from skedasis._numbers import counted, number, percent, with_minus
 from skedasis._types import Bools, Floats
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import LONG, LONGEST, MISSING
@@ -119,7 +119,7 @@ def _figure(found: Factors, observed: bool, most: int) -> FigureSpec:
     rule = f", {shorten(found.rule, LONG)}" if found.rule else ""
     quantity = shorten(found.quantity, LONG)
     title = Title(f"{_name(found)}{rule}", f"factors of {quantity}", found.method)
-    notes = (f"base {shorten(found.base.text, LONG)}", *notes)
+    notes = (f"base {shorten(with_minus(found.base.text), LONG)}", *notes)
     main = Panel(x, y, tuple(marks), effect_parts.MAIN, title=title, notes=notes, tooltips=tips)
     return FigureSpec(
         ((main, _exposure(lines, bounds, x)),), str(title), _alt(found, lines, title), order=()
@@ -250,7 +250,7 @@ def _tip(found: Factors, f: Factor) -> Iterator[str]:
     """Yield the lines of a tooltip."""
     level = level_text(found.confidence_level)
     unit = f" {clean(found.feature_unit)}" if found.feature_unit and not found.levels else ""
-    yield f"{_name(found)}: {shorten(f.text, LONG)}{unit}"
+    yield f"{_name(found)}: {shorten(with_minus(f.text), LONG)}{unit}"
     limits = (
         "" if math.isnan(f.lower) else f" ({level} interval {number(f.lower)} to {number(f.upper)})"
     )
@@ -268,7 +268,7 @@ def _alt(found: Factors, lines: Sequence[Factor], title: Title) -> str:
     """Return the alternative text: the base, the smallest and the largest factor."""
     known = [f for f in lines if not math.isnan(f.factor)]
     least, most = (pick(known, key=lambda f: f.factor) for pick in (min, max))
-    ends = [f"{number(f.factor)} at {shorten(f.text, LONG)}" for f in (least, most)]
-    text = f"{title}. The base is {shorten(found.base.text, LONG)}; "
+    ends = [f"{number(f.factor)} at {shorten(with_minus(f.text), LONG)}" for f in (least, most)]
+    text = f"{title}. The base is {shorten(with_minus(found.base.text), LONG)}; "
     text += f"factors from {ends[0]} to {ends[1]}."
     return " ".join([text, *found.remarks])
