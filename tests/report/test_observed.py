@@ -142,12 +142,10 @@ def test_values_of_a_split_are_apart(tmp_path):
 
 
 def test_labels_are_left_out_if_asked_or_impossible(tmp_path):
-    missing = WRONG.copy()
-    missing[:5] = np.nan
     for done in (
         page(tmp_path, observed=False),
         page(tmp_path, None),
-        page(tmp_path, missing),
+        page(tmp_path, np.full(N, np.nan)),
         page(tmp_path, np.where(WRONG > 90, "high", "low")),
         page(tmp_path, model=sd.loss(predict, "squared_error")),
     ):
@@ -156,6 +154,22 @@ def test_labels_are_left_out_if_asked_or_impossible(tmp_path):
         assert done.content.sections[0].deviations == {}
     with pytest.raises(DataError, match="observed"):
         page(tmp_path, observed="yes")
+
+
+def test_labels_that_cannot_be_used_are_left_out_and_said(tmp_path):
+    there = np.arange(N) >= 5
+    done = page(tmp_path, np.where(there, WRONG, np.nan))
+    means = done.effects["m"]["RHALE"]["city"].observed
+    city = X["city"].to_numpy()[there]
+    for k, level in enumerate(means.x):
+        assert means.count[0, k] == (city == level).sum()
+        assert means.label[0, k] == pytest.approx(WRONG[there][city == level].mean())
+    text = done.path.read_text(encoding="utf-8")
+    assert "5 rows without a label: left out" in text
+    assert done.content.sections[0].calibration.rows == N - 5
+    page(tmp_path, np.where(WRONG > 90, "high", "low"))
+    text = done.path.read_text(encoding="utf-8")
+    assert "How well it predicts is not known. The labels are not numbers" in text
 
 
 def test_a_page_around_zero_has_labels_in_a_panel_of_their_own(tmp_path):

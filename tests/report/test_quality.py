@@ -190,7 +190,7 @@ def test_where_the_model_is_wrong_is_that_of_weak_spots_without_another_model_ro
     assert rows == rows_without
     # The bias of 2 exceeds half of the mean absolute error: it is one of the sentences that are to be known first.
     said = [f.text for f in findings(section)[:SENTENCES]]
-    assert any(re.match(r"The prediction is [\d.]+ too low where x1 > 0\.6", text) for text in said)
+    assert any(re.match(r"The model is [\d.]+ too low where x1 > 0\.6", text) for text in said)
 
 
 def test_a_small_bias_is_on_the_page_but_not_first_and_none_is_said(tmp_path):
@@ -207,7 +207,7 @@ def test_a_small_bias_is_on_the_page_but_not_first_and_none_is_said(tmp_path):
     sd.report(lambda X: X[:, 0], X, X[:, 0] + noise, path=path, pairs=0, progress=False)
     page = path.read_text(encoding="utf-8")
     assert "Where the model is wrong</h3>" in page
-    assert "No part of the rows was found where the prediction is wrong on average." in page
+    assert "No part of the rows was found where the model is wrong on average." in page
 
 
 def test_rows_without_a_label_are_left_out_and_logits_are_compared_as_probabilities(X, classes):

@@ -578,7 +578,12 @@ def test_m_plots_of_labels_need_numbers(wanted, of):
     with refused(sd.DataError, "y", "labels that are not numbers, such as ['yes']"):
         sd.explain(q, X, wanted, y=["yes", "no"] * (N // 2), method=method)
     for y in (np.full(N, np.nan), [None] * N):
-        with refused(sd.DataError, "y", f"{N} missing labels", "Leave these rows out"):
+        with refused(
+            sd.DataError,
+            "y",
+            f"missing labels (NaN or None) for {N} of {N} rows",
+            "Leave these rows out",
+        ):
             sd.explain(q, X, wanted, y=y, method=method)
     with refused(sd.DataError, "y", "infinite labels for 1 of"):
         sd.explain(q, X, wanted, y=[np.inf, *range(N - 1)], method=method)

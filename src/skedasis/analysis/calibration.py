@@ -21,7 +21,7 @@ from skedasis.engine.options import ExplainOptions, RowValuesKeywords, takes_opt
 from skedasis.engine.row_values import values_and_labels
 from skedasis.errors import UnsupportedError
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.quantities.outputs import ModelLike, as_quantity
 from skedasis.results.calibration import (
     Calibration,
     CalibrationDeviation,
@@ -151,6 +151,7 @@ def calibration(
     >>> print(sd.calibration(lambda X: X[:, 0], X, y))
     Calibration of prediction at 4,000 rows
     Mean label 290, mean prediction 298. Predictions from 480 are too high by 42 on average (95 % interval 36 to 48).
+    Intervals are adjusted for the number of bins.
     Mean squared error 3,071, of which 537 ± 46 is miscalibration.
     """
     if isinstance(model, (list, tuple, Mapping)):
@@ -166,7 +167,7 @@ def calibration(
     level = check_probability("calibration(confidence_level)", confidence_level)
     scheme = _scheme(bins)
     given = ExplainOptions.of("calibration", y=y, **keywords)
-    quantity = _on_label_scale(as_quantity(model))
+    quantity = as_quantity(model).label_scale("calibration(model)")
     found = values_and_labels(quantity, X, replace(given, heterogeneity_rows=0))
     record = found.provenance | {
         "method": "calibration",
@@ -191,25 +192,6 @@ def calibration(
         for label, output in found.outputs.items()
     }
     return results[None] if set(results) == {None} else MultiOutput(results)
-
-
-def _on_label_scale(quantity: Quantity) -> Quantity:
-    """Return the quantity, or those of all classes, on the scale of the labels."""
-    if isinstance(quantity, MultiOutputQuantity):
-        parts = {label: part.on_label_scale() for label, part in quantity.parts.items()}
-        known = {label: part for label, part in parts.items() if part is not None}
-        one = quantity.one.on_label_scale()
-        if known and len(known) == len(parts) and one is not None:
-            return replace(quantity, one=one, parts=known)
-    found = quantity.on_label_scale()
-    if found is not None:
-        return found
-    raise UnsupportedError(
-        f"calibration({quantity.describe()})",
-        "a quantity that no label is compared with",
-        "a prediction of one output, or probabilities of classes",
-        "Use sd.prediction(model), sd.probability(model) or sd.probability(model, class_='all')",
-    )
 
 
 def _scheme(bins: int | Binning | None) -> Binning | None:

@@ -38,7 +38,7 @@ from skedasis.engine.options import (
 from skedasis.engine.region_rules import MIN_ROWS
 from skedasis.engine.row_values import evaluate_rows
 from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.loss import LossFunction, LossName, loss
@@ -222,7 +222,8 @@ def _of_model(
     known = _conditioning(dataset, conditions, options)
     check = CallStats()
     outputs = {
-        label: _compared(output) for label, output in quantity.outputs(dataset, check).items()
+        label: output if output.labelled else output.label_scale("weak_spots(model)")
+        for label, output in quantity.outputs(dataset, check).items()
     }
     at_rows = evaluate_rows(outputs, dataset, options.tree, check)
     record: dict[str, JsonValue] = {
@@ -263,19 +264,6 @@ def _conditioning(
         features = apply_groups(features, options.groups)
     names = None if conditions is None else matched(conditions, features, dataset)
     return conditioning_features(dataset, features, names, (), "weak_spots(split_on)")
-
-
-def _compared(output: Quantity) -> Quantity:
-    """Return what is compared with the labels: a quantity on their scale, or a loss."""
-    scale = output if output.labelled else output.on_label_scale()
-    if scale is None:
-        raise UnsupportedError(
-            "weak_spots(model)",
-            f"{output.describe()}, which is not compared with labels",
-            "a prediction, a probability or a loss, of one output that y has the labels of",
-            "Use for example sd.prediction(model), or sd.probability(model, class_='yes')",
-        )
-    return scale
 
 
 # --- groups, from values that are known -----------------------------------------------------------

@@ -776,6 +776,8 @@ def _check_labels(y: ArrayLike, n: int) -> Values:
             "y", f"{int(np.ma.count_masked(y))} masked labels", "one label per row", fix
         )
     labels = np.asarray(y)
+    if labels.dtype.kind == "U" and isinstance(y, (list, tuple)):
+        labels = np.asarray(y, dtype=object)  # a NaN among texts is no text
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]  # a data frame with one column
     if labels.ndim != 1:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._types import DType, Floats, Ints, Level, ModelRows, Values
 from skedasis.data.dataset import to_array
+from skedasis.data.factorize import missing_mask
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
@@ -184,6 +185,7 @@ def class_codes(y: ArrayLike, classes: Sequence[Level], what: str) -> Ints:
         codes = codes[which]
     unknown = codes < 0
     if unknown.any():
+        refuse_missing_labels(y, what)
         fix = "Leave these rows out, or fit the model on all classes"
         if 2 * int(unknown.sum()) > len(
             y
@@ -224,14 +226,26 @@ def label_numbers(y: ArrayLike, what: str, fix: str | None = None) -> Floats:
         ) from error
     infinite = ~np.isfinite(numbers)
     if infinite.any():
-        kind = "missing" if np.isnan(numbers).any() else "infinite"
+        refuse_missing_labels(numbers, what)
         raise DataError(
             f"{what}: y",
-            f"{kind} labels for {int(infinite.sum()):,} of {len(y):,} rows",
+            f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
             "finite numbers",
             "Leave these rows out",
         )
     return numbers
+
+
+def refuse_missing_labels(y: ArrayLike, what: str) -> None:
+    """Raise if there are missing labels."""
+    missing = missing_mask(y)
+    if missing.any():
+        raise DataError(
+            f"{what}: y",
+            f"missing labels (NaN or None) for {int(missing.sum()):,} of {len(missing):,} rows",
+            "a label for every row",
+            "Leave these rows out of X and y",
+        )
 
 
 def as_class_codes(y: Values, k: int) -> Ints:

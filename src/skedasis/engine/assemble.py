@@ -19,7 +19,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
 from skedasis.data.gaps import Gap
-from skedasis.engine.observed import OBSERVED
+from skedasis.engine.observed import OBSERVED, unlabelled_rows
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, limits_model_threads
@@ -136,6 +136,7 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
 
     requested = max(t.variant.n_rows_to_keep(len(job.dataset)) for t in job.tasks)
     enough = job.sample is None or job.n_kept >= requested
+    unlabelled = 0 if job.observed is None else unlabelled_rows(job.dataset)
     return {
         "method": job.method.name,
         "settings": job.method.describe(),
@@ -151,6 +152,7 @@ def provenance(job: Job, scores: Scores) -> dict[str, JsonValue]:
         **_cost(job, scores),
         "score_exact": scores.exact,
         **({"floored_rows": job.stats.floored} if job.stats.floored else {}),
+        **({"unlabelled_rows": unlabelled} if unlabelled else {}),
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
         "seconds": time.perf_counter() - job.started,
         **job.dataset.provenance,

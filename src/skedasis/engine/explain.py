@@ -133,7 +133,8 @@ def explain(
         `Effect.observed`: what was observed along the feature beside what the model predicts. This needs `y`, and a
         quantity whose values are on the scale of the labels, or a function of such (a logit, `inverse="log"`). For a
         probability, labels are 1 for its class, else 0. The cells are those of `MPlot`, the bins where they are given
-        as `Edges`, or the levels. With `by`, each region has its own; of data beyond memory only the whole has them.
+        as `Edges`, or the levels. Rows without a label (NaN or None) are left out of the means and counted. With `by`,
+        each region has its own; of data beyond memory only the whole has them.
     split : str, int or array of n labels, optional
         With observed: the column by whose values the means are kept apart, such as training and test rows; or the label
         of each row. There are two to six values. A missing value counts as one. Of files it may be a column that is no

@@ -19,8 +19,9 @@ from skedasis.binning import Edges
 from skedasis.data.categories import LevelColumn, ordered_levels
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.data.factorize import Factorized, coded_array, equality_key
+from skedasis.data.factorize import Factorized, coded_array, equality_key, missing_mask
 from skedasis.data.features import Feature, find_feature
+from skedasis.distributions.base import refuse_missing_labels
 from skedasis.engine.rows import rows_of
 from skedasis.engine.select import FeatureTask, NamedLike, Task
 from skedasis.errors import DataError, UnsupportedError
@@ -266,16 +267,18 @@ def check_observed(quantity: Quantity, dataset: Dataset, tasks: Sequence[Task]) 
 
 def check_labels(quantity: Quantity, dataset: Dataset) -> None:
     """Raise for a quantity that is not compared with labels, and for labels that are not those of the quantity."""
-    if quantity.on_label_scale() is None:
-        raise UnsupportedError(
-            "explain(observed=True)",
-            f"{quantity.describe()}, whose values are not on the scale of labels",
-            "a prediction, a probability, or a function of one of them",
-            "Use sd.prediction(model), or sd.probability(model); of several outputs name one: output=0",
-        )
+    quantity.label_scale("explain(observed=True)")
     y = dataset.y
-    if y is not None:
-        dataset.before_passes(lambda: quantity.observed_labels(y))
+    if y is None or dataset.before_passes(lambda: _labels_of(quantity, y)) is None:
+        return
+    if unlabelled_rows(dataset) == len(y):
+        refuse_missing_labels(y, quantity.describe())
+
+
+def unlabelled_rows(dataset: Dataset) -> int:
+    """Return the number of rows without a label, which observed means leave out; 0 if not all rows are at hand."""
+    y = dataset.y
+    return dataset.before_passes(lambda: 0 if y is None else int(missing_mask(y).sum())) or 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,9 +326,10 @@ class ObservedWork:
         cell, x = cells.locate(batch)
         part, weights = self.split.of_rows(batch), batch.weights
         index = cell if part is None else cell * splits + part
-        if cell.min(initial=0) >= 0:
+        inside = (cell >= 0) & ~np.isnan(next(iter(numbers.values()))[0])
+        if inside.all():
             return {k: _in_cells(own, x, index, size, weights) for k, own in numbers.items()}
-        some = np.flatnonzero(cell >= 0)
+        some = np.flatnonzero(inside)
         index, x, weights = (
             index.take(some),
             None if x is None else x.take(some),
@@ -367,6 +371,8 @@ class ObservedWork:
         low, high, points = cells.ends(moments, effect)
         size, splits = len(cells), len(self.split.values)
         used = moments[_LABEL].count.reshape(-1, splits).sum(axis=1) > 0
+        if not used.any():  # no row has a label
+            return None
         order = np.argsort(np.where(np.isnan(points), -1.0, points), kind="stable")
         some = order[used[:size][order] & ~np.isnan(points[order])]
 
@@ -405,12 +411,22 @@ class ObservedWork:
 
 
 _Numbers: TypeAlias = Sequence[Floats]
-"""Label, prediction and residual of each row, (n,) each, on the scale of the labels."""
+"""Label, prediction and residual of each row, (n,) each, on the scale of the labels; NaN without a label."""
 
 
 def _numbers_of(quantity: Quantity, batch: Batch, prediction: Floats) -> _Numbers:
-    y = quantity.observed_labels(batch.given_labels())
+    y = _labels_of(quantity, batch.given_labels())
     return y, prediction, y - prediction
+
+
+def _labels_of(quantity: Quantity, y: Values) -> Floats:
+    """Return the labels of some rows as numbers, (n,); NaN for those that are missing, which have no observed means."""
+    missing = missing_mask(y)
+    if not missing.any():
+        return quantity.observed_labels(y)
+    found = np.full(len(y), np.nan)
+    found[~missing] = quantity.observed_labels(y[~missing])
+    return found
 
 
 def _means(moments: Moments) -> Floats:

@@ -16,8 +16,7 @@ import numpy as np
 from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.dataset import Dataset
-from skedasis.data.factorize import missing_mask
-from skedasis.distributions.base import Labels
+from skedasis.distributions.base import Labels, refuse_missing_labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, nearest, quiet
 from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, outputs_of
 from skedasis.methods.plans import BatchStats
@@ -72,10 +71,7 @@ def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -
         raise DataError(
             "PFI(metric)", "no y", "the label of each row", "Pass y= with the labels of X"
         )
-    missing = int(missing_mask(dataset.y).sum())
-    if missing:
-        got = f"{missing:,} missing labels (NaN or None)"
-        raise DataError("y", got, "a label for every row", "Leave these rows out")
+    refuse_missing_labels(dataset.y, "PFI(metric)")
     _check_direction(base)
     if isinstance(metric, str):
         _sklearn_metric(metric)

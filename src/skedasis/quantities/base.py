@@ -28,8 +28,8 @@ from skedasis._types import (
 )
 from skedasis.data.containers import ArrayTable
 from skedasis.data.dataset import Batch, Dataset, as_dataset
-from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
+from skedasis.distributions.base import refuse_missing_labels
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import Breakpoints, DerivativeInfo
 from skedasis.models.calling import CallStats
@@ -122,18 +122,29 @@ class Quantity(ABC):
         """
         return None
 
+    def label_scale(self, what: str) -> Quantity:
+        """Return `on_label_scale`, which `what` needs; raise `UnsupportedError` if there is none."""
+        found = self.on_label_scale()
+        if found is None:
+            raise self.not_compared(what)
+        return found
+
+    def not_compared(self, what: str) -> UnsupportedError:
+        """Return the error for a quantity that is not compared with labels."""
+        return UnsupportedError(
+            what,
+            f"{self.describe()}, which is not compared with labels",
+            "a prediction, a probability, or a function of one of them, of one output that y has the labels of",
+            "Use sd.prediction(model), or sd.probability(model, class_='yes'); of several outputs name one: output=0",
+        )
+
     def observed_labels(self, y: Values) -> Floats:
         """Return labels as numbers that `on_label_scale` predicts, (n,): for a probability 1 for its class, else 0.
 
         Raises `DataError` for labels that are not finite numbers, or no classes of the model. Only if the quantity has
         a label scale.
         """
-        raise UnsupportedError(
-            self.describe(),
-            "a quantity that is not compared with labels",
-            "a prediction or a probability",
-            "Use sd.prediction(model) or sd.probability(model)",
-        )
+        raise self.not_compared("y")
 
     def to_label_scale(self, values: Floats) -> Floats:
         """Return the values of `on_label_scale` at some rows, (n,), from those of this quantity; no model row."""
@@ -228,14 +239,7 @@ class Quantity(ABC):
             raise DataError(
                 self.describe(), "no y", "the label of each row", "Pass y= with the labels of X"
             )
-        missing = int(missing_mask(dataset.y).sum())
-        if missing:
-            raise DataError(
-                f"{self.describe()}: y",
-                f"{missing:,} missing labels (NaN or None)",
-                "a label for every row",
-                "Leave these rows out of X and y",
-            )
+        refuse_missing_labels(dataset.y, self.describe())
         return replace(dataset, targets=np.asarray(self.encoded(dataset.y)))
 
     @property
@@ -437,8 +441,7 @@ class Sum(Quantity):
 
     def observed_labels(self, y: Values) -> Floats:
         """Return the labels as numbers, which are the same for all parts of a mean."""
-        if self.on_label_scale() is None:
-            return super().observed_labels(y)
+        self.label_scale("y")
         return self.quantities[0].observed_labels(y)
 
     def raw(self, X: ModelRows) -> RawResponse:

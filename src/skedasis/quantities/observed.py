@@ -260,11 +260,10 @@ def residual(
     family = _family(kind, power)
 
     def of_one(quantity: Quantity, among: Sequence[Level] = ()) -> Residual:
-        of = quantity.on_label_scale()
+        of = quantity.label_scale("residual(model)")
         if not isinstance(of, (Prediction, Probability)):
-            got, fix = f"the quantity {quantity.describe()}", "Pass the model itself"
-            expected = "one prediction or probability, which labels are compared with"
-            raise UnsupportedError("residual(model)", got, expected, fix)
+            got, fix = quantity.describe(), "Pass a function that returns the mean prediction"
+            raise UnsupportedError("residual(model)", got, "a quantity of one model", fix)
         said = f"{NAMES[kind]} of {of.name}" if of.name != "prediction" else NAMES[kind]
         own, own_unit = name or said, unit or (of.unit if family is None else None)
         # The prediction takes the residual's name, so that its errors show which quantity failed.

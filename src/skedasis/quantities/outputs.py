@@ -928,6 +928,13 @@ class MultiOutputQuantity(Quantity):
     def prepare(self, dataset: Dataset) -> Dataset:
         return self.one.prepare(dataset)
 
+    def label_scale(self, what: str) -> Quantity:
+        """Return all outputs on the scale of the labels, which those of a classifier share."""
+        if not self.parts:
+            return super().label_scale(what)
+        parts = {label: part.label_scale(what) for label, part in self.parts.items()}
+        return replace(self, one=self.one.label_scale(what), parts=parts)
+
     def outputs(
         self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
     ) -> Mapping[OutputLabel, Quantity]:

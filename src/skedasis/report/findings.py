@@ -979,10 +979,10 @@ def _weak_spot(section: ModelSection) -> list[Sentence]:
 
 
 def wrong_phrase(section: ModelSection) -> str:
-    """Return what is compared with the labels: the quantity as in other sentences, unless it is on another scale."""
-    wrong = section.where_wrong
-    same = wrong is None or wrong.found.quantity == section.quantity
-    return quantity_phrase(section) if same else ""
+    """Return what is too low or too high: the model, or its probability of a class."""
+    if not section.class_name:
+        return "the model"
+    return f"the model's probability of “{named(section.class_name, NAME_LENGTH)}”"
 
 
 def _warning_finding(section: ModelSection, found: Sequence[Sentence]) -> list[Sentence]:

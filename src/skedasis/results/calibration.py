@@ -334,9 +334,9 @@ def calibration_text(found: Calibration) -> str:
         for d in sorted(named, key=lambda d: d.low)
     ]
     more = len(found.deviations) - len(named)
-    if more:
-        wrong.append(tell(CALIBRATION["more"], n=more))
-    return " ".join([means, *wrong] if wrong else [means, CALIBRATION["none"]])
+    last = [tell(CALIBRATION["more"], n=more)] if more else []
+    last.append(CALIBRATION["adjusted" if wrong else "none"])
+    return " ".join([means, *wrong, *last])
 
 
 def error_text(found: Calibration) -> str:

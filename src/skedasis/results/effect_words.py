@@ -13,8 +13,7 @@ from skedasis.results.build.linear_form import AXIS
 from skedasis.results.display import called_text, outside_text, sample_text
 from skedasis.results.effect import AnyMPlot, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.main_stretch import beyond_text
-from skedasis.results.observed_words import deviation_text, deviations
-from skedasis.results.sentences import NOWHERE_OFF
+from skedasis.results.observed_words import deviation_text, deviations, nowhere_text
 from skedasis.stats.depends_on import DependsOn
 
 if TYPE_CHECKING:
@@ -112,7 +111,8 @@ def effect_lines(effect: Effect, regions: str) -> list[str]:
         lines.append(f"{depends_on_text(effect.depends_on)}: {regions}")
     if effect.observed is not None:
         found = deviations({effect.feature: effect})
-        lines.append(deviation_text(effect, found.get(effect.feature, ())) or NOWHERE_OFF)
+        said = found.get(effect.feature, ())
+        lines.append(deviation_text(effect, said) if said else nowhere_text(effect.observed))
     lines.append(_rows_text(effect))
     return [*lines, *filter(None, [called_text(effect.provenance)])]
 
@@ -166,5 +166,7 @@ def _rows_text(effect: Effect) -> str:
     said = f"{counted(rows, 'row')}{sample_text(known)}{outside_text(known.get('rows_outside'))}"
     if effect.missing and levels is None:
         said += f", {effect.missing:,} with a missing value"
+    if "unlabelled_rows" in known and not effect.rule:
+        said += f", {known['unlabelled_rows']:,} without a label"
     beyond = beyond_text(effect)
     return f"{said}; {beyond}" if beyond else said

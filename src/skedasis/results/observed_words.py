@@ -25,6 +25,12 @@ WORTH_SAYING = 0.1
 """Smallest mean residual that is said, as a fraction of the standard deviation of the mean predictions over the cells
 of the feature along which they vary most."""
 
+CLEAR = 2.0
+"""Standard errors by which the mean residual of all rows is other than 0 where it is said."""
+
+PART = 0.25
+"""Smallest mean residual of all rows that is said after that of a cell, as a fraction of it."""
+
 MOST = 2
 """Most intervals or levels in a sentence."""
 
@@ -150,7 +156,9 @@ def deviation_text(effect: Effect, found: tuple[OffCells, ...], name: str | None
         return ""
     name = one_line(effect.feature_title) if name is None else name
     observed = effect.observed
-    unit = "" if observed is None or not observed.unit else one_line(observed.unit)
+    unit, whole = "", ""
+    if observed is not None:
+        unit, whole = _unit(observed), _overall(observed, "overall", PART * abs(found[0].residual))
     said = "".join(
         tell(
             OFF["other" if k else "first"],
@@ -165,4 +173,24 @@ def deviation_text(effect: Effect, found: tuple[OffCells, ...], name: str | None
         for k, one in enumerate(found[:MOST])
     )
     more = len(found) - MOST
-    return sentence(said + (tell(OFF["more"], more=more) if more > 0 else ""))
+    return sentence(said + (tell(OFF["more"], more=more) if more > 0 else "") + whole)
+
+
+def nowhere_text(observed: Observed) -> str:
+    """Return a sentence for a feature along which the model is nowhere clearly wrong by more than over all rows."""
+    whole = _overall(observed, "only overall", WORTH_SAYING * _variation(observed))
+    return sentence((whole or OFF["nowhere"]) + OFF["source"])
+
+
+def _overall(observed: Observed, key: str, least: float) -> str:
+    """Say the mean residual of all rows; empty if it is smaller than `least`, or not clearly other than 0."""
+    mean, known = _mean(observed, observed.residual), observed.weight > 0
+    errors = (observed.weight * np.fmax(observed.residual_error, _pooled_error(observed)))[known]
+    error = float(np.sqrt(np.nansum(errors**2))) / float(observed.weight[known].sum())
+    if not abs(mean) > max(CLEAR * error, least):
+        return ""
+    return tell(OFF[key], size=number(abs(mean)), unit=_unit(observed), change=mean)
+
+
+def _unit(observed: Observed) -> str:
+    return "" if not observed.unit else one_line(observed.unit)

@@ -75,6 +75,8 @@ class Provenance(TypedDict, total=False):
         Rows outside the edges or the grid, or with levels that were left out.
     weight_outside : float
         The weight of the rows outside the edges.
+    unlabelled_rows : int
+        Rows without a label, which the observed means leave out. Not known of data that are read in chunks.
     rows_in_cells : int
         For a surface: rows inside its cells.
     rows_kept : int or str
@@ -182,6 +184,7 @@ class Provenance(TypedDict, total=False):
     donors: int
     missing: str
     rows_outside: int
+    unlabelled_rows: int
     weight_outside: float
     rows_in_cells: int
     rows_kept: Required[int | str]

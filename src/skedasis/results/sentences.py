@@ -321,15 +321,15 @@ OFF: Mapping[str, str] = {
         "(95 % interval ± {half})"
     ),
     "other": "; where it is {at}[ ({split})], {size}[ {unit}] too {change:low|high} (± {half})",
-    "more": "; it is clearly off in {more:#other place}, too",
+    "more": "; it is clearly wrong in {more:#other place}, too",
+    "overall": "; over all rows it is {size}[ {unit}] too {change:low|high}",
+    "only overall": (
+        "the model is {size}[ {unit}] too {change:low|high} on average over all rows, and nowhere clearly more"
+    ),
+    "nowhere": "the model is nowhere clearly wrong on average",
+    "source": ": e.observed has the means of labels and predictions",
 }
-"""Where the mean residual along a feature is clearly not 0, and not that of all rows."""
-
-
-NOWHERE_OFF = (
-    "The mean residual is nowhere clearly off: e.observed has the means of labels and predictions."
-)
-"""What is printed of an effect with mean labels."""
+"""Where the mean residual along a feature is clearly not 0, and not that of all rows; what is printed if nowhere."""
 
 
 BETWEEN_ROWS: Mapping[str, str] = {
@@ -458,6 +458,7 @@ CALIBRATION: Mapping[str, str] = {
         "({level:%} interval {least:size} to {most:size})."
     ),
     "more": "So are those of {n:#other range}.",
+    "adjusted": "Intervals are adjusted for the number of bins.",
     "none": "No range of predictions was found that is wrong on average.",
     "miscalibrated": "{score} {value}, of which {part} is miscalibration.",
     "not clear": "{score} {value}, no part of which is clearly miscalibration ({part}).",

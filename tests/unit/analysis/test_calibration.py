@@ -160,6 +160,19 @@ def test_events_have_the_binomial_test():
     assert (one.lowest, one.residual) == (True, pytest.approx(0.15))
 
 
+@pytest.mark.parametrize("weighted", [None, "frequency"])
+def test_the_bias_of_all_rows_is_that_of_weak_spots(rows, weighted):
+    from scipy import stats
+
+    X, y = rows
+    w = None if weighted is None else np.random.default_rng(3).integers(1, 5, len(X))
+    weights = {} if w is None else {"sample_weight": w, "weight_kind": weighted}
+    found, spots = (f(first, X, y, **weights) for f in (sd.calibration, sd.weak_spots))
+    ends = stats.t.interval(0.95, found.df, found.residual, found.std_error)
+    assert spots.overall.bias == pytest.approx(found.residual, rel=1e-10)
+    assert spots.overall.interval() == pytest.approx(ends, rel=1e-8)
+
+
 # --- laws -----------------------------------------------------------------------------------------
 
 
@@ -304,7 +317,7 @@ def test_what_no_label_is_compared_with_is_refused(rows):
     X, y = rows
     both = sd.prediction(np.asarray, output="all")
     for quantity in (sd.entropy(lambda X: (first(X), np.ones(len(X)))), both):
-        with refused(sd.UnsupportedError, "calibration(", "no label is compared with"):
+        with refused(sd.UnsupportedError, "calibration(", "not compared with labels"):
             sd.calibration(quantity, X, y)
 
 
@@ -313,7 +326,7 @@ def test_what_no_label_is_compared_with_is_refused(rows):
     [
         (None, "no labels"),
         ("text", "not numbers, such as"),
-        ("missing", "labels for 36 of 2,000 rows"),
+        ("missing", r"missing labels \(NaN or None\) for 36 of 2,000 rows"),
     ],
 )
 def test_labels_that_are_no_numbers_are_refused(rows, labels, said):
@@ -408,6 +421,7 @@ def test_it_says_which_predictions_are_wrong(rows):
     text = str(found)
     assert "Predictions from 534 are too high by 64" in text
     assert "bikes/h on average (95 % interval" in text
+    assert "). Intervals are adjusted for the number of bins.\nMean squared error" in text
     assert "Mean squared error" in text
     right = sd.calibration(first, X, X[:, 0] + np.cos(np.arange(2000)))
     assert "No range of predictions was found that is wrong on average." in str(right)

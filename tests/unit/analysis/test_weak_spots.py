@@ -402,7 +402,7 @@ def test_lookups_by_position_only():
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (np.full(100, np.nan), "finite"),
+        (np.full(100, np.nan), "missing labels"),
         (np.array(["a"] * 100), "numbers"),
         (np.zeros(99), "99"),
         (None, "no labels"),

@@ -574,7 +574,7 @@ def test_options_that_do_not_fit():
 
 def test_quantities_without_a_scale_of_labels():
     some = {"y": LABELS, "observed": True, "method": "ale"}
-    with refused(sd.UnsupportedError, "scale of labels"):
+    with refused(sd.UnsupportedError, "explain(observed=True)", "not compared with labels"):
         sd.explain(sd.loss(model, "squared_error"), X, "few", **some)
 
     def two(X):
@@ -586,10 +586,38 @@ def test_quantities_without_a_scale_of_labels():
     assert observed(e).count.sum() == N
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, "many", None])
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
+def test_rows_without_a_label_are_left_out_of_the_means_and_counted(missing):
+    there = np.random.default_rng(4).uniform(size=N) < 0.8
+    some = {"method": "ale", "observed": True, "heterogeneity_rows": 0}
+    columns, flag = X[["many", "few"]], np.where(X["flag"], "yes", "no")
+    classifier = LogisticRegression().fit(columns, flag)
+    linear = lambda X: np.asarray(X["many"])  # noqa: E731 - a model
+    for q, given, label in ((linear, LABELS, LABELS), (classifier, flag, flag == "yes")):
+        y = given.astype(object)
+        y[~there] = missing
+        e = sd.explain(q, columns, "few", y=y, **some)
+        seen, few = observed(e), X["few"].to_numpy()
+        for k, value in enumerate(seen.points):
+            inside = there & (few == value)
+            assert seen.count[0, k] == inside.sum()
+            assert seen.label[0, k] == pytest.approx(label[inside].mean(), rel=1e-12)
+            error = label[inside].std(ddof=1) / np.sqrt(inside.sum())
+            assert seen.label_error[0, k] == pytest.approx(error, rel=1e-6)
+        np.testing.assert_array_equal(
+            e.value, sd.explain(q, columns, "few", method="ale", heterogeneity_rows=0).value
+        )
+        assert e.provenance["unlabelled_rows"] == (~there).sum()
+        assert f"{(~there).sum():,} without a label" in str(e)
+    assert "unlabelled_rows" not in sd.explain(model, X, "few", y=LABELS, **some).provenance
+
+
+@pytest.mark.parametrize("bad", [np.inf, "many", "all"])
 def test_labels_that_are_no_numbers_are_refused_before_the_model_is_called(bad):
     y = LABELS.astype(object)
     y[7] = bad
+    if bad == "all":
+        y[:] = None
 
     def never(X):
         raise AssertionError

@@ -406,7 +406,9 @@ def test_metrics_that_are_none():
         sd.PFI(metric=3)
     with refused(sd.DataError, "PFI(metric)", "no y", "Pass y="):
         important(product, X, metric="r2")
-    with refused(sd.DataError, "y", "1 missing labels", "Leave these rows out"):
+    with refused(
+        sd.DataError, "y", "missing labels (NaN or None) for 1 of", "Leave these rows out"
+    ):
         important(product, X, y=[None, *labels(X)[1:]], metric="r2")
 
 
@@ -447,7 +449,7 @@ def test_labels_that_are_missing():
         important(q, X)
     with refused(sd.DataError, "y", "length 5", f"length {N}"):
         important(q, X, y=labels(X)[:5])
-    with refused(sd.DataError, "1 missing labels", "Leave these rows out"):
+    with refused(sd.DataError, "missing labels (NaN or None) for 1 of", "Leave these rows out"):
         important(q, X, y=[np.nan, *labels(X)[1:]])
 
 

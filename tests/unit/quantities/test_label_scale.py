@@ -114,7 +114,7 @@ def test_labels_of_a_prediction_are_numbers():
     np.testing.assert_array_equal(q.observed_labels(COUNTS), COUNTS.astype(float))
     with refused(sd.DataError, "labels that are not numbers", "'yes'", "Pass y as numbers"):
         q.observed_labels(TEXT)
-    with refused(sd.DataError, "missing labels for 1 of 2 rows"):
+    with refused(sd.DataError, "missing labels (NaN or None) for 1 of 2 rows"):
         q.observed_labels(np.array([1.0, np.nan]))
 
 

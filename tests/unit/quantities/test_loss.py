@@ -345,7 +345,7 @@ def test_labels_that_are_missing_or_too_few_are_refused(kind):
         q.at(X)
     with refused(sd.DataError, "y", "length 59", "length 60"):
         q.at(X, Y[:-1])
-    with refused(sd.DataError, "1 missing labels"):
+    with refused(sd.DataError, "missing labels (NaN or None) for 1 of 60"):
         q.at(X, [None, *Y[1:]])
 
 

@@ -255,7 +255,7 @@ def test_labels_must_be_there():
     for q in (sd.label(), sd.residual(LINEAR)):
         with refused(sd.DataError, q.name, "no y", "Pass y="):
             q.at(X)
-        with refused(sd.DataError, q.name, "1 missing labels"):
+        with refused(sd.DataError, q.name, "missing labels (NaN or None) for 1 of"):
             q.at(X, [np.nan, *Y[1:]])
     with refused(sd.DataError, "label: y", "'yes'", "sd.label(class_='yes')"):
         sd.label().at(X, TEXT)
@@ -284,7 +284,7 @@ def test_arguments_that_mean_nothing():
         sd.label(),
         sd.prediction(LINEAR, output="all"),
     ):
-        with refused(sd.UnsupportedError, "residual(model)", "which labels are compared with"):
+        with refused(sd.UnsupportedError, "residual(model)", "which is not compared with labels"):
             sd.residual(q)
     with refused(sd.UnsupportedError, "MPlot()", "'of'", "sd.label()"):
         sd.MPlot(of="label")  # pyright: ignore[reportCallIssue]

@@ -380,7 +380,7 @@ def test_the_mean_of_models_is_compared_with_labels_and_their_difference_is_not(
         np.testing.assert_allclose(np.average(found[0], weights=seen.weight[0]), want.mean())
     for other in (first - second, first + second, 0.5 * first + 0.5 * sd.loss(LINES)):
         assert other.on_label_scale() is None
-    with refused(sd.UnsupportedError, "not on the scale of labels"):
+    with refused(sd.UnsupportedError, "not compared with labels"):
         sd.explain(first - second, X, 0, y=Y, observed=True)
 
 

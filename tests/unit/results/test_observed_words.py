@@ -113,7 +113,7 @@ def test_of_many_places_two_are_said_and_the_others_counted():
     y = labels(60.0 * (X["hr"] % 5 == 0).to_numpy())
     text = said("hr", y)
     assert text.count(" too ") == 2
-    assert text.endswith("it is clearly off in 3 other places, too.")
+    assert text.endswith("it is clearly wrong in 3 other places, too.")
 
 
 @pytest.mark.parametrize("feature", ["hr", "temp", "city", "when"])
@@ -122,8 +122,20 @@ def test_nothing_is_said_of_a_model_that_is_right(feature):
 
 
 def test_what_holds_for_all_rows_is_not_said_of_a_feature():
-    assert said("hr", labels(25.0)) == ""
-    assert "hr is 3" in said("hr", labels(25.0 + 40.0 * (X["hr"] == 3).to_numpy()))
+    y = labels(25.0)
+    assert said("hr", y) == ""
+    amount = f"{(y - PREDICTION).mean():.1f} bikes too low"
+    assert (
+        f"The model is {amount} on average over all rows, and nowhere clearly more: e.observed "
+    ) in str(observed("hr", y))
+    y = labels(25.0 + 40.0 * (X["hr"] == 3).to_numpy())
+    text, amount = said("hr", y), f"{(y - PREDICTION).mean():.1f} bikes too low"
+    assert text.startswith("Where hr is 3, the model is 6")
+    assert text.endswith(f"; over all rows it is {amount}.")
+    y = labels(40.0 * (X["hr"] == 3).to_numpy() - 25.0)
+    text, amount = said("hr", y), f"{(PREDICTION - y).mean():.1f} bikes too high"
+    assert text.startswith("Where hr is 3, the model is 15.3 bikes too low on average")
+    assert text.endswith(f"; over all rows it is {amount}.")
 
 
 def test_a_small_difference_is_not_worth_saying_however_sure_it_is():
@@ -155,7 +167,7 @@ def test_an_effect_prints_one_line_about_its_labels():
     bare = str(EFFECTS["hr"]).splitlines()
     assert len(right) == len(wrong) == len(bare) + 1
     assert (
-        "The mean residual is nowhere clearly off: e.observed has the means of labels and predictions."
+        "The model is nowhere clearly wrong on average: e.observed has the means of labels and predictions."
         in right
     )
     (line,) = set(wrong) - set(right)

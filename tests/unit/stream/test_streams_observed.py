@@ -85,6 +85,19 @@ def test_files_give_the_bits_of_memory(frame, folder, split, weight):
         alike(memory[name].observed, found[name].observed)
 
 
+def test_rows_without_a_label_are_left_out_of_files_too(frame, tmp_path):
+    there = np.arange(N) % 3 > 0
+    some = frame.assign(label=frame["label"].where(there))
+    some.to_parquet(tmp_path / "rows.parquet", row_group_size=3_333)
+    options = {"method": "ale", "observed": True, "heterogeneity_rows": 0, "progress": False}
+    data = sd.parquet(tmp_path / "rows.parquet", columns=FEATURES, y="label")
+    found = sd.explain(model, data, **options)
+    memory = sd.explain(model, frame[FEATURES], y=some["label"], **options)
+    for name in FEATURES:
+        alike(memory[name].observed, found[name].observed)
+    assert found["k"].observed.count.sum() == there.sum()
+
+
 def test_threads_give_the_same_bits(folder):
     data = sd.parquet(folder, columns=FEATURES, y="label")
     options = {"observed": True, "split": "part", "heterogeneity_rows": 0, "progress": False}
