@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
@@ -32,6 +33,19 @@ def test_bars_are_the_biases_largest_first_and_the_line_is_that_of_all_rows(data
     assert panel.notes == ("2,000 rows", "right of 0 the model is too low")
     wide = {m.label: m for m in weak_spots_figure(found, 0.99).main.marks}
     assert wide["99 % interval"].x1[0] > high
+
+
+def test_models_are_one_below_the_other_on_one_axis_so_that_rules_are_read_whole(data):
+    X = pd.DataFrame(data[0], columns=["workingday", "temperature", "hour"])
+    first = lambda X: X["workingday"].to_numpy()  # noqa: E731 - a model
+    both = {"old": first, "new": lambda X: first(X) + 0.5 * (X["temperature"] > 0.8).to_numpy()}
+    found = sd.weak_spots(both, X, data[1])
+    axes = found.plot().axes
+    assert len({ax.get_xlim() for ax in axes}) == 1
+    assert len({round(ax.get_position().x1, 6) for ax in axes}) == 1
+    names = {text.get_text() for ax in axes for text in (*ax.texts, *ax.get_yticklabels())}
+    rules = [group.rule.replace("-", "−") for one in found.values() for group in one.groups]
+    assert all(any(name.startswith(rule) for name in names) for rule in rules)
 
 
 def test_of_a_loss_bars_are_means(data):

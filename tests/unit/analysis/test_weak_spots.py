@@ -14,6 +14,7 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
+from skedasis.analysis.row_groups import RowGroups
 from skedasis.data.dataset import as_dataset
 from skedasis.stats.random import row_hashes
 from tests.helpers import Remembers, refused
@@ -151,6 +152,35 @@ def test_a_loss_is_compared_with_its_average():
     assert len(sd.weak_spots(linear, X, y)) == 0
 
 
+def test_both_intervals_of_a_loss_have_the_smaller_degrees_of_freedom():
+    """Those of the ratio are Satterthwaite's, by numerical slopes: fewer where the other rows are few."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (3000, 3))
+    y = X[:, 0] + rng.normal(size=3000) * np.where(X[:, 2] > 0.25, 3.0, 1.0)
+    found = sd.weak_spots(linear, X, y, of="squared_error", max_depth=1)
+    spot, loss, h = found[0], (y - X[:, 0]) ** 2, 1e-6
+    inside, rest = (
+        ~halves(X) & ((found.assign(X) == spot.group) == side) for side in (True, False)
+    )
+    share = inside.sum() / (~halves(X)).sum()
+
+    def log_ratio(a: float, b: float) -> float:
+        return float(np.log(a / (share * a + (1 - share) * b)))
+
+    a, b = loss[inside].mean(), loss[rest].mean()
+    of_inside = (log_ratio(a + h, b) - log_ratio(a - h, b)) / (2 * h)
+    of_rest = (log_ratio(a, b + h) - log_ratio(a, b - h)) / (2 * h)
+    parts = [
+        (slope**2 * loss[g].var(ddof=1) / g.sum(), g.sum() - 1)
+        for slope, g in ((of_inside, inside), (of_rest, rest))
+    ]
+    variance = sum(v for v, _ in parts)
+    df = variance**2 / sum(v**2 / n for v, n in parts)
+    assert spot.ratio_error == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert df < 0.9 * stats.ttest_ind(loss[inside], loss[rest], equal_var=False).df
+    assert spot.df == pytest.approx(df, rel=1e-6)
+
+
 def test_a_loss_that_may_be_negative_has_no_ratio():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (2000, 2))
@@ -199,16 +229,33 @@ def test_a_classifier_is_compared_by_its_probability():
     assert every.provenance["effect_rows"] == len(X)
 
 
-def test_a_group_without_events_has_the_binomial_error():
-    """Of 0 events its own rows would say that there is no error."""
+@pytest.mark.parametrize("kind", [None, "frequency", "sampling"])
+def test_a_group_without_events_has_the_binomial_error(kind):
+    """Of 0 events its own rows would say that there is no error; a frequency is as many rows, a sampling weight one."""
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 1, (2000, 2))
     y = (rng.uniform(size=2000) < np.where(X[:, 0] > 0.5, 0.5, 0.0)).astype(int)
-    found = sd.weak_spots(sd.probability(lambda X: np.full(len(X), 0.25)), X, y, max_depth=1)
+    w = np.ones(2000) if kind is None else rng.integers(1, 6, 2000).astype(float)
+    weights: dict[str, Any] = {} if kind is None else {"sample_weight": w, "weight_kind": kind}
+    quarter = sd.probability(lambda X: np.full(len(X), 0.25))
+    found = sd.weak_spots(quarter, X, y, max_depth=1, **weights)
     low = min(found, key=lambda spot: spot.bias)
-    n = (found.assign(X) == low.group)[~halves(X)].sum()
+    of_group = w[(found.assign(X) == low.group) & ~halves(X)]
     assert low.label == 0
-    assert low.std_error == pytest.approx(np.sqrt(0.25 * 0.75 / n), rel=1e-10)
+    rows = np.repeat(1.0, int(of_group.sum())) if kind == "frequency" else of_group
+    error = np.sqrt(sum(0.25 * 0.75 * v**2 for v in rows)) / rows.sum()
+    assert low.std_error == pytest.approx(error, rel=1e-10)
+
+
+def test_a_group_that_the_other_half_would_not_choose_is_not_shown(monkeypatch):
+    X, y = draw()
+    assert len(sd.weak_spots(linear, X, y, max_depth=1)) == 1
+    monkeypatch.setattr(RowGroups, "stability", np.array([1.0, 0.29]))
+    unstable = sd.weak_spots(linear, X, y, max_depth=1)
+    assert len(unstable) == 0
+    assert unstable.groups[1].bias > 1.8
+    monkeypatch.setattr(RowGroups, "stability", np.array([1.0, 0.3]))
+    assert len(sd.weak_spots(linear, X, y, max_depth=1)) == 1
 
 
 def test_transformed_predictions_are_compared_on_the_scale_of_the_labels():

@@ -28,7 +28,7 @@ from skedasis.plots.figures.regions import recurrence_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.figures.titles import surface_title
 from skedasis.plots.marks import FigureSpec, Heat, Title
-from skedasis.plots.scales import clean, distinct_names, shorten
+from skedasis.plots.scales import PlotAxis, clean, distinct_names, shorten
 from skedasis.results.calibration import Calibration
 from skedasis.results.change import Change, Changes
 from skedasis.results.effect import Effect
@@ -40,6 +40,7 @@ from skedasis.results.regions import MultiModelRegionsByFeature, Regions
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
 from skedasis.results.variance_shares import VarianceShares
+from skedasis.results.weak_spots import WeakSpots
 
 if TYPE_CHECKING:
     from skedasis.results.keywords import ChangeFigure, CurveScale, Zero
@@ -216,14 +217,23 @@ def outputs_figure(
     }
     title = _shared_title({label: own[0][1] for label, own in figures.items()}, noun)
     each = [named(*one) for own in figures.values() for one in own]
-    lines = isinstance(first, Changes) or (isinstance(first, Change) and bool(first.rules))
+    ruled = isinstance(first, Change) and bool(first.rules)
+    lines = ruled or isinstance(first, Changes | WeakSpots)
     if columns is None and lines:  # one below the other, and wide: lines have long names
+        axes = [one.main.x for one in each]
+        if len({(x.name, x.unit) for x in axes}) == 1:
+            each = [_with_axis(one, one.main.x.spanning(axes)) for one in each]
         figure = side_by_side(each, title, noun, len(found), columns=1, page=page)
         return replace(figure, small=False)
     if isinstance(first, Surfaces):
         total = sum(len(s) for s in found.values() if isinstance(s, Surfaces))
         return side_by_side(each, title, "surface", total, columns=columns, page=page)
     return side_by_side(each, title, noun, len(found), columns=columns, page=page)
+
+
+def _with_axis(figure: FigureSpec, x: PlotAxis) -> FigureSpec:
+    (main, *below), *others = figure.stacks
+    return replace(figure, stacks=((replace(main, x=x), *below), *others))
 
 
 def _name(label: OutputLabel, noun: str, quantity: str) -> str:
