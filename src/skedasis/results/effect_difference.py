@@ -512,7 +512,7 @@ def _on_common_points(
         )
     points = np.union1d(*own)
     points = np.union1d(points[(points >= low) & (points <= high)], [low, high])
-    if not np.array_equal(*own):
+    if not np.array_equal(own[0], own[1]):
         first, second, points = _averaged_alike(first, second, points)
     notes: list[str] = []
     if [low, high] != [min(e[0] for e in ends), max(e[1] for e in ends)]:
