@@ -14,7 +14,7 @@ from skedasis.plots.figures.factors import factors_figure, rating_table_figure
 from skedasis.plots.marks import Area, Line, Points, Rectangles, Segments, marks_of
 from skedasis.plots.scales import PlotAxis
 from skedasis.plots.ticks import round_ticks
-from skedasis.results.factors import Factor, Factors
+from skedasis.results.factors import Factor, Factors, RatingTable
 
 NAN = math.nan
 
@@ -55,7 +55,7 @@ def test_a_level_has_a_point_with_its_interval_and_the_base_stands_out():
     assert (points.x.tolist(), points.y.tolist()) == ([0.0, 2.0], [0.5, 2.0])
     (bars,) = marks_of(main, Segments, "interval-bar")
     assert bars.y0.tolist() == pytest.approx([0.5 / 1.1, 2 / 1.1])
-    assert bars.label == "95 % interval of a factor"
+    assert bars.label == "95 % interval of the factor"
     (zero,) = marks_of(main, Segments, "zero")
     assert zero.y0.tolist() == [1.0]
     (shares,) = marks_of(exposure, Rectangles, "count")
@@ -75,7 +75,7 @@ def test_observed_factors_are_beside_the_factors_and_zero_is_said():
     (points,) = marks_of(main, Points, "observed")
     assert points.y.tolist() == [0.6, 1.0]  # 0 has no logarithm
     assert (points.x - [0, 1]).min() > 0.05
-    assert "1 observed factor of 0 not drawn" in main.notes
+    assert "1 observed factor off the scale" in main.notes
     hidden, _ = factors_figure(levels(""), observed=False).stacks[0]
     assert not list(marks_of(hidden, Points, "observed"))
     assert "observed 0.600 (0.500 to 0.720)" in main.tooltips[0].text
@@ -145,6 +145,45 @@ def test_factors_that_do_not_differ_are_no_noise():
     main, _ = factors_figure(Factors("town", "claims", "ALE", lines, levels=True)).stacks[0]
     low, high = main.y.range
     assert low < 0.99 < 1.01 < high
+
+
+def test_intervals_of_few_rows_are_not_drawn_and_do_not_stretch_the_axis():
+    few = replace(line("d", 1.2, 0.08, (0.01,), 3), lower=0.01, upper=100.0, rows=8)
+    few = replace(few, observed_lower=(NAN,), observed_upper=(NAN,))
+    whole = levels("")
+    found = replace(whole, lines=(*whole.lines[:2], line("c", 2.0, 0.3, (1.7,), 2), few))
+    main, _ = factors_figure(found).stacks[0]
+    low, high = main.y.range
+    assert 0.3 < low < 0.5 < 2 < high < 3
+    (bars,) = marks_of(main, Segments, "interval-bar")
+    assert bars.x0.tolist() == [0, 2]
+    (points,) = marks_of(main, Points, "vertex")
+    assert points.x.tolist() == [0, 2, 3]
+    assert main.notes[1:] == ("1 observed factor off the scale",)
+    assert main.tooltips[3].text.splitlines() == [
+        *("town: d", "factor 1.20", "observed 0.0100", "8 % of the exposure"),
+        "fewer than 10 rows: unreliable",
+    ]
+
+
+def test_the_interval_of_a_curve_has_no_part_over_few_rows():
+    lines = [line(str(k), 1 + k / 10, 0.2, position=k, base=k == 0) for k in range(4)]
+    lines[3] = replace(lines[3], lower=1e-3, upper=1e3, rows=2)
+    main, _ = factors_figure(Factors("age", "claims", "ALE", tuple(lines))).stacks[0]
+    (area,) = marks_of(main, Area, "interval")
+    assert np.isfinite(area.upper).tolist() == [True, True, True, False]
+    assert main.y.range[1] < 2
+
+
+def test_notes_of_a_rating_table_are_about_its_shared_axis():
+    wide, narrow = levels(""), levels("")
+    wide = replace(wide, feature="wide", lines=(line("x", 0.001, 0.3), *wide.lines[1:2]))
+    wide = replace(wide, split_values=(), lines=tuple(replace(f, observed=()) for f in wide))
+    few = replace(line("d", 1.2, 0.08, (0.01,), 3), observed_lower=(NAN,), observed_upper=(NAN,))
+    narrow = replace(narrow, lines=(*narrow.lines[:2], few))
+    assert "off the scale" in str(factors_figure(narrow).stacks[0][0].notes)
+    table = RatingTable((wide, narrow), 1.0, "claims")
+    assert all("off" not in str(stack[0].notes) for stack in rating_table_figure(table).stacks)
 
 
 def test_a_rating_table_has_one_log_axis_and_begins_with_what_differs_most():

@@ -121,8 +121,14 @@ def test_effects_on_the_log_scale_have_a_table_of_factors():
     )
     *_, table = effect_tables(sd.explain(rate, X, "town", method="ale"))
     assert table.caption.startswith("Factors of claim rate by ALE. Single rows differ")
-    assert [head for head, _ in table.heads] == ["town", "factor", "95 % interval", "exposure"]
+    assert [head for head, _ in table.heads] == ["town", "factor", "95 % interval", "rows"]
     assert table.rows == [("A", "1.00", "base", "60 %"), ("B", "2.00", "2.00 to 2.00", "40 %")]
+    odds = sd.logit(lambda X: np.where(X["town"] == "B", 0.4, 0.2))
+    *_, table = effect_tables(sd.explain(odds, X, "town", method="ale"))
+    assert table.caption.startswith(
+        "Odds ratios of P(y = 1) by ALE. Single rows differ from these odds ratios"
+    )
+    assert table.rows[1][1] == "2.67"  # 0.4 / 0.6 over 0.2 / 0.8
     for other in (
         sd.explain(lambda X: X["z"].to_numpy(), X, "z", method="ale"),
         sd.explain(rate, X, "town", method="mplot"),

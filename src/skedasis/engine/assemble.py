@@ -193,9 +193,9 @@ def abouts_of(job: Job, label: OutputLabel, task: Task) -> tuple[About, ...]:
 
 def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
     name, unit, library = quantity.name, quantity.unit, dataset.library
-    log_scale = quantity.log_scale
+    scale = quantity.scale
     if isinstance(column, Feature):
-        return About(column, name, unit, library, log_scale=log_scale)
+        return About(column, name, unit, library, scale=scale)
     feature = column.feature
     gaps: tuple[Gap, ...] = ()
     if isinstance(column, LevelColumn):
@@ -204,6 +204,4 @@ def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
         std, dtype = weighted_std(codes, column.weight / column.weight.sum()), feature.dtype
     else:
         std, dtype, gaps = column.std, str(column.dtype), column.gaps
-    return About(
-        feature, name, unit, library, std, column.missing, dtype, gaps, log_scale=log_scale
-    )
+    return About(feature, name, unit, library, std, column.missing, dtype, gaps, scale=scale)

@@ -85,6 +85,7 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
         [labels_of(q.model) or getattr(q.model, "classes_", None) for q in found], "classes"
     )
     check_equal([q.name for q in found], "quantities")
+    check_equal([q.scale for q in found], "scales")
     return found
 
 

@@ -108,9 +108,12 @@ class Quantity(ABC):
         return self.model.batch_rows if isinstance(self.model, AdaptedModel) else None
 
     @property
-    def log_scale(self) -> bool:
-        """Return whether the values are natural logarithms, so that exponentials of effects are factors."""
-        return False
+    def scale(self) -> str:
+        """Return the function of what labels are that the values are of: "log", "logit", "sqrt", or "identity".
+
+        Exponentials of effects are factors on the log scale, and odds ratios on the logit scale.
+        """
+        return "identity"
 
     def on_label_scale(self) -> Quantity | None:
         """Return the quantity of the same model whose mean is compared with that of the labels; None if there is none.
@@ -379,16 +382,26 @@ class Sum(Quantity):
     round_off: tuple[float, ...] = ()
 
     @property
-    def log_scale(self) -> bool:
-        """Return whether all terms are logarithms: a difference is then the logarithm of a ratio."""
-        return all(q.log_scale for _, q in self.terms)
+    def scale(self) -> str:
+        """Return the scale of all terms; log odds that are no mean, such as a difference, are logarithms of ratios."""
+        scale, whole = self.quantities[0].scale, sum(factor for factor, _ in self.terms)
+        return "log" if scale == "logit" and not np.isclose(whole, 1.0) else scale
 
     @classmethod
     def of(cls, terms: Sequence[Addend]) -> Sum:
-        """Return the sum with its default name; raise `DataError` if units differ."""
+        """Return the sum with its default name; raise `DataError` if units or scales differ."""
         quantities = [q for _, q in terms]
         if any(q.several for q in quantities):
             raise several_and_one(terms)
+        scales = list(dict.fromkeys(q.scale for q in quantities))
+        if len(scales) > 1:
+            raise DataError(
+                formula([(factor, q.describe()) for factor, q in terms]),
+                f"quantities on the scales {' and '.join(map(repr, scales))}",
+                "quantities on one scale",
+                'Pass the same inverse= for all; link="log" for a model that returns logarithms; of classifiers, '
+                "sd.logit or sd.probability of all",
+            )
         units = list(dict.fromkeys(q.unit for q in quantities if q.unit is not None))
         if len(units) > 1:
             raise DataError(

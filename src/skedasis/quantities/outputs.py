@@ -290,8 +290,8 @@ class Prediction(FromModel):
     link: Literal["log"] | None = field(default=None, kw_only=True)
 
     @property
-    def log_scale(self) -> bool:
-        return self.link == "log"
+    def scale(self) -> str:
+        return self.link or super().scale
 
     def on_label_scale(self) -> Prediction | None:
         """Return the exponential of a prediction with a log link, else the prediction; None for all outputs."""
@@ -391,8 +391,9 @@ class TransformedPrediction(Prediction):
         return f"{self.name}({title(self.model)}, inverse={self.inverse.name})"
 
     @property
-    def log_scale(self) -> bool:
-        return self.inverse.known and self.inverse.name == "log"
+    def scale(self) -> str:
+        """Return the function if it shows the prediction on another scale; its values are what labels are otherwise."""
+        return super().scale if self.inverse.undone_by is None else self.inverse.name
 
     def on_label_scale(self) -> Prediction | None:
         """Return the prediction if the function shows it on another scale, else the function's value."""
@@ -551,6 +552,10 @@ class Logit(Probability):
     template: ClassVar[str] = "logit P({})"
 
     scored: bool | None = None
+
+    @property
+    def scale(self) -> str:
+        return "logit"
 
     def on_label_scale(self) -> Probability | None:
         """Return the probability of the class; None for several labels together."""

@@ -28,6 +28,7 @@ from skedasis.results.effect import (
     LevelStepsEffect,
 )
 from skedasis.results.effect_words import effect_lines, method_of
+from skedasis.results.factors import MEASURES
 from skedasis.results.observed import Observed
 
 # ------------------------------------------------------------------------------------- one effect
@@ -77,7 +78,9 @@ def effect_tables(effect: Effect, most: int = LINES) -> list[NumberTable]:
         at = {"At": position_texts(effect.points[some], effect.time)}
         cells = at | {name: _numbers(c[some]) for name, c in zip(names, columns, strict=True)}
         found.append(NumberTable(f"Some points {of}.", cells))
-    if effect.about.log_scale and not (isinstance(effect, AnyMPlot) or effect.spec.derivative):
+    if effect.about.scale in MEASURES and not (
+        isinstance(effect, AnyMPlot) or effect.spec.derivative
+    ):
         found.append(_factors(effect, most))
     if effect.observed is not None and len(effect.observed):
         found.append(_observed(effect, effect.observed, most))
@@ -91,7 +94,7 @@ def _factors(effect: Effect, most: int) -> NumberTable:
     for head, column in zip(heads, zip(*lines, strict=True), strict=True):
         columns[f"{head} of {before}" if head in columns else head] = column
         before = head
-    said = [f"Factors of {found.quantity} by {found.method}.", *found.remarks]
+    said = [f"{found.measure.capitalize()}s of {found.quantity} by {found.method}.", *found.remarks]
     rows = np.array([f.rows for f in found]).astype(np.int64)
     return _with_most_rows(" ".join(said), columns, rows, most)
 

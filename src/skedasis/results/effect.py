@@ -131,8 +131,8 @@ class About(Documented):
     quantity_mean: float = float("nan")
     """Mean of the quantity over the rows (of a region, over its rows), to which `plot(scale="prediction")` raises the
     curve. Over more than `heterogeneity_rows` rows, that of the rows of the heterogeneity score; NaN if unknown."""
-    log_scale: bool = False
-    """Whether the values of the quantity are natural logarithms, so that exponentials of effects are factors."""
+    scale: str = "identity"
+    """The scale of the quantity: exponentials of effects are factors if it is "log", and odds ratios if "logit"."""
 
     @property
     def axis(self) -> str:
@@ -946,7 +946,7 @@ class Effect(
         ----------
         base : value of the feature, optional
             The level or value whose factor is 1: a number, a date, a level or its label ("missing" for the level of
-            missing values). By default that with the most weight.
+            missing values). By default that with the most weight, which the table says; for a number it may be any.
         confidence_level : float
             Confidence level of the intervals, between 0 and 1.
 
@@ -963,14 +963,17 @@ class Effect(
         DataError
             For a `base` that is missing, no level or outside the curve, and a `confidence_level` outside (0, 1).
         UnsupportedError
-            For a quantity that is no logarithm (neither ``inverse="log"`` nor ``link="log"``), for M-plots, and for
-            derivatives.
+            For a quantity that is no logarithm (neither ``inverse="log"`` nor ``link="log"`` nor `skedasis.logit`), for
+            M-plots, and for derivatives.
 
         Notes
         -----
         A factor is ``exp(effect(x) - effect(base))``, and its interval the exponential of that of ``contrast(base,
         x)``. On a log-additive model factors are exact at levels and at the points of an ALE or a PDP; between the
         points a curve is linear. The estimand is that of `interval`. No model row.
+
+        Of log odds (`skedasis.logit`) they are odds ratios, and observed ones are ratios of the odds of mean labels.
+        Observed factors of fewer than 10 rows have no interval.
 
         Examples
         --------
@@ -980,10 +983,10 @@ class Effect(
         >>> q = sd.prediction(lambda X: 0.1 * 2.0 ** X[:, 0] * (1 + X[:, 1]), inverse="log")
         >>> print(sd.explain(q, X, 0, method="ale").factors(base=0))
         factors of prediction for x0 (ALE), base 0
-        x0  factor  95 % interval  exposure
-        0     1.00           base      35 %
-        1     2.00   2.00 to 2.00      32 %
-        2     4.00   4.00 to 4.00      33 %
+        x0  factor  95 % interval  rows
+        0     1.00           base  35 %
+        1     2.00   2.00 to 2.00  32 %
+        2     4.00   4.00 to 4.00  33 %
         Single rows differ from these factors by × or ÷ 1.00, typically (exponential of the heterogeneity score).
         """
         return operations.factors_of(self, base, confidence_level)

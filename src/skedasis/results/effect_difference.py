@@ -52,7 +52,7 @@ from skedasis.results.effect import (
     OnAxis,
     PartialDependence,
 )
-from skedasis.results.factors import shared_out, weight_on_axis
+from skedasis.results.factors import weight_on_axis
 from skedasis.results.intervals.analytic import blocks_of, satterthwaite
 from skedasis.results.intervals.bootstrap import check_has_errors
 from skedasis.results.intervals.contrasts import point_of
@@ -60,6 +60,7 @@ from skedasis.results.intervals.moments import interpolation_matrix
 from skedasis.results.sentences import DIFFERENCE, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.time_axis import align_time_axis
+from skedasis.stats.curve_sums import Places
 from skedasis.stats.resampling import ErrorBlocks, largest_errors
 from skedasis.stats.student import t_band, t_interval
 
@@ -462,13 +463,14 @@ class _OnPoints:
 
 
 def _check_comparable(first: Effect, second: Effect) -> None:
-    """Raise unless two effects are of the same feature, kind, method and unit."""
+    """Raise unless two effects are of the same feature, kind, method, unit and scale."""
     what, fix = "difference of effects", "Explain the same feature of both tables"
     one, two = first.about, second.about
     for name, a, b in (
         ("features", one.feature.name, two.feature.name),
         ("methods", first.spec.method, second.spec.method),
         ("units of the quantities", one.unit, two.unit),
+        ("scales of the quantities", one.scale, two.scale),
         ("units of the features", one.feature.unit, two.feature.unit),
     ):
         if a != b and None not in (a, b):
@@ -610,7 +612,7 @@ def _at_points(effect: Effect, points: Floats) -> _OnPoints:
         factor = np.repeat(errors.factor, len(points), axis=0)
     else:
         factor = interpolation_matrix(own, points) @ errors.factor
-    weight = shared_out(points, at[inside], weight[inside])
+    weight = Places.of(at[inside], points).weights(weight[inside])
     return _OnPoints(
         effect.at(points), replace(errors, factor=factor), weight, _detail(effect, points)
     )

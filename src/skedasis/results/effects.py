@@ -303,6 +303,10 @@ class Effects(FeatureMapping[Effect, Rank]):
         bases: Mapping[str, Level] | Mapping[int, Level] | None = None,
         shares: VarianceShares | None = None,
         confidence_level: float = 0.95,
+        *,
+        X: TableLike | None = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> RatingTable:
         """Return the multiplicative effects of all features on a quantity on the log scale, as a rating table.
 
@@ -315,17 +319,24 @@ class Effects(FeatureMapping[Effect, Rank]):
             ``sd.variance_shares(q, X)``. Without them the heterogeneity scores say how rows differ from each factor.
         confidence_level : float
             Confidence level of the intervals, between 0 and 1.
+        X, y : table and array of n numbers, optional
+            Rows with all columns that were explained, and what the total of the table's predictions over them is to be:
+            their labels, or the model's predictions, on the scale of the labels. The base value is then multiplied by
+            the ratio of both totals, the off-balance. By default it is not corrected.
+        sample_weight : array of n numbers, optional
+            Weights of these rows, such as exposures.
 
         Returns
         -------
         RatingTable
             `Factors` by feature, and `base_value`: the prediction at the base of all features. On a log-additive model
-            it is ``base_value`` times one factor of each feature.
+            the prediction is ``base_value`` times one factor of each feature.
 
         Raises
         ------
         DataError, UnsupportedError
-            As `Effect.factors`, for an unknown feature, and for variance shares of another quantity.
+            As `Effect.factors`, for an unknown feature, for variance shares of another quantity, for rows that have no
+            factor, and for X and y with odds ratios.
 
         Notes
         -----
@@ -334,6 +345,11 @@ class Effects(FeatureMapping[Effect, Rank]):
         linear between their points (levels and few values among them), and of an uncentred PDP for any curve. Over more
         rows than `heterogeneity_rows`, the mean of the log prediction is that of a sample, and a note says so. No model
         row.
+
+        Where a model is no product, or the table has not all features, the total of ``base_value`` times factors is not
+        that of the model. With `X` and `y`, ``base_value = mean(y) / mean(product of the rows' factors)``; before the
+        correction it is ``base_value / off_balance``. A row has the factor of its cell if the lines are cells, else
+        that on the curve between the lines; beyond the curve, that at its end.
 
         Examples
         --------
@@ -347,7 +363,9 @@ class Effects(FeatureMapping[Effect, Rank]):
         >>> round(table.base_value, 6), [round(f.factor, 6) for f in table["x1"]]
         (0.1, [1.0, 2.0, 3.0])
         """
-        return operations.rating_table(self, bases, shares, confidence_level)
+        return operations.rating_table(
+            self, bases, shares, confidence_level, X=X, y=y, sample_weight=sample_weight
+        )
 
     @checked_call
     def checks(

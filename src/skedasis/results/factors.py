@@ -1,5 +1,7 @@
 """`Factors`: multiplicative effects of a feature on a quantity that is a logarithm; `RatingTable`: those of several.
 
+Of log odds they are odds ratios, by the same mathematics.
+
 On the log scale an effect is a difference, so that its exponential is a factor: exp(effect - effect at the base). The
 interval of a factor is the exponential of that of the contrast with the base (`intervals/contrasts.py`), whose two
 points share rows.
@@ -11,13 +13,15 @@ mean of the feature in the cell; between its points the curve is linear.
 **Exposure** is the weight of the rows. Between two points of a curve a row counts for each in part, by how near it is,
 so that the mean of the curve over the data is the mean of its points by exposure.
 
-**Observed factor**: mean label over mean label at the base. Both are means over different rows, so that the squared
-relative standard errors add up to the squared error of the logarithm of the ratio (delta method), with Satterthwaite's
-degrees of freedom.
+**Observed factor**: mean label over mean label at the base; of odds ratios, the odds of the one over those of the
+other. Both are means over different rows, so that the squared relative standard errors add up to the squared error of
+the logarithm of the ratio (delta method), with Satterthwaite's degrees of freedom.
 
 **Base value** of a rating table: exp(mean of the log prediction + Σ (effect at the base - mean of the effect over the
 data)). Of an uncentred partial dependence the last difference is the value at the base minus the mean of the log
-prediction, which is exact also where the curve is not linear between its points.
+prediction, which is exact also where the curve is not linear between its points. With rows and their labels or
+predictions y it is mean(y) / mean(product of the rows' factors) instead, so that the totals agree; the ratio of both
+base values is the off-balance.
 """
 
 from __future__ import annotations
@@ -30,22 +34,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_name, check_probability, shown
 from skedasis._escaping import one_line
 from skedasis._numbers import counted, listed, number, percent, sentence, with_minus
-from skedasis._types import Floats, Ints, Level
+from skedasis._types import Floats, Ints, Level, TableLike
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.times import TimeAxis
+from skedasis.distributions.base import label_numbers
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.quantities.base import DIFFERENCE, argument_in
 from skedasis.results import operations
+from skedasis.results.at_rows import coordinates_at_rows
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.build.steps import UP
 from skedasis.results.contrast import level_text
 from skedasis.results.described import Columns, Documented, columns_of
-from skedasis.results.display import MOST_BINS, SavedResult, align_columns, distinct_texts
+from skedasis.results.display import MOST_LINES, SavedResult, align_columns, distinct_texts
 from skedasis.results.effect import (
+    TRUSTED_ROWS,
     AccumulatedEffect,
     AnyMPlot,
     Effect,
@@ -67,6 +76,7 @@ from skedasis.results.observed import Observed
 from skedasis.results.sentences import FACTORS, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.variance_shares import MAIN, VarianceShares
+from skedasis.stats.curve_sums import Places
 from skedasis.stats.student import interval_of, t_interval
 
 if TYPE_CHECKING:
@@ -82,6 +92,14 @@ if TYPE_CHECKING:
     )
 
 NAN = float("nan")
+
+FACTOR, ODDS_RATIO = "factor", "odds ratio"
+
+WHOLE = 31
+"""Most lines that are printed without leaving some out: the hours of a day, the days of a month."""
+
+MEASURES = {"log": FACTOR, "logit": ODDS_RATIO}
+"""What exponentials of effects are, by the scale of the quantity."""
 
 # --- results --------------------------------------------------------------------------------------
 
@@ -124,12 +142,18 @@ class Factor(Documented):
     share: float
     """The part of the whole exposure."""
     observed: tuple[float, ...] = ()
-    """Mean label divided by the mean label at the base, for each value of the split (one without a split, none without
-    `observed`); NaN where there is no row, and where the mean label at the base is not above 0."""
+    """Mean label divided by the mean label at the base (of odds ratios, their odds), for each value of the split (one
+    without a split, none without `observed`); NaN where there is no row, and where the mean label at the base is not
+    above 0 (of odds ratios, where a mean label is 1)."""
     observed_lower: tuple[float, ...] = ()
-    """Lower limits of their intervals."""
+    """Lower limits of their intervals; NaN where either mean is of fewer than 10 rows."""
     observed_upper: tuple[float, ...] = ()
     """Upper limits."""
+
+    @property
+    def few(self) -> bool:
+        """Return whether there are fewer than 10 rows, whose interval is neither printed nor drawn."""
+        return self.rows < TRUSTED_ROWS
 
     @property
     def _value(self) -> float | date | timedelta | str:
@@ -137,11 +161,8 @@ class Factor(Documented):
         return self.value if isinstance(self.value, (float, date, timedelta)) else self.text
 
 
-_NUMBERS = (
-    *("factor", "lower", "upper", "std_error"),
-    *("is_base as base", "rows", "exposure", "share"),
-)
-"""Columns of tables."""
+_NUMBERS = ("lower", "upper", "std_error", "is_base as base", "rows", "exposure", "share")
+"""Columns of tables, after the factor."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,21 +188,26 @@ class Factors(SavedResult, Sequence[Factor]):
     """
 
     exported = (
-        *("feature", "feature_unit", "quantity", "method", "_rule as rule", "confidence_level"),
+        *("feature", "feature_unit", "quantity", "measure", "method", "_rule as rule"),
+        "confidence_level",
         *("between_rows", "split_name", "split_values", "observed_quantity"),
         *("lines as factors", "notes"),
     )
     feature: str
     """Name of the feature."""
     quantity: str
-    """Name of what the factors multiply, whose logarithm was explained."""
+    """Name of what the factors multiply, whose logarithm was explained; of odds ratios, the probability."""
     method: str
     """Method of the effect."""
     lines: tuple[Factor, ...]
     """The factors, in the order of the levels or values; missing values of a numeric feature come last."""
+    measure: str = FACTOR
+    """What the factors are: "factor", or "odds ratio" if log odds were explained."""
     confidence_level: float = 0.95
     levels: bool = False
     """Whether the lines are levels."""
+    default_base: bool = False
+    """Whether no base was given, so that it is the line with the most exposure."""
     between_rows: float = NAN
     """Exponential of the heterogeneity score: the factor by which single rows typically differ from these factors, up
     or down; 1 if the model is log-additive in the feature; NaN if the score is not known."""
@@ -222,6 +248,12 @@ class Factors(SavedResult, Sequence[Factor]):
         return next(f for f in self.lines if f.is_base)
 
     @property
+    def weighed_by(self) -> str:
+        """Return "exposure", or "rows" if that is their number, because there are no weights."""
+        differ = any(f.exposure != f.rows for f in self.lines if not math.isnan(f.rows))
+        return "exposure" if differ else "rows"
+
+    @property
     def _rule(self) -> str | None:
         """Return the rule of the region that the effect is of; None for all rows."""
         return self.rule or None
@@ -231,15 +263,13 @@ class Factors(SavedResult, Sequence[Factor]):
         # Levels are text, because those of a column may be of several types.
         value = "text as level" if self.levels else "value"
         cells = ("low", "high") if any(f.cell for f in self.lines) else ()
-        return {
-            "feature": [self.feature] * len(self),
-            **columns_of(Factor, self.lines, value, *cells, *_NUMBERS),
-            **self.observed_columns(),
-        }
+        return self.columns(value, *cells)
 
-    def observed_columns(self) -> Columns:
-        """Return the observed factors and their limits, for each value of the split."""
-        columns: Columns = {}
+    def columns(self, *of_value: str) -> Columns:
+        """Return columns on the value, and those of the factors, also of observed ones for each value of the split."""
+        factor = f"factor as {self.measure.replace(' ', '_')}"
+        columns: Columns = {"feature": [self.feature] * len(self)}
+        columns |= columns_of(Factor, self.lines, *of_value, factor, *_NUMBERS)
         for s, split in enumerate(self.split_values):
             for name in ("observed", "observed_lower", "observed_upper"):
                 column = [vars(f)[name][s] for f in self.lines]
@@ -258,7 +288,7 @@ class Factors(SavedResult, Sequence[Factor]):
         >>> q = sd.prediction(lambda X: np.exp(X[:, 0] + X[:, 1]), inverse="log")
         >>> e = sd.explain(q, X, 0, method=sd.ALE(bins=4))
         >>> [ax.get_ylabel() for ax in e.factors().plot(size=(5, 5)).axes]
-        ['factor of prediction', 'exposure [%]']
+        ['factor of prediction', 'rows [%]']
         """
         return operations.plot(self, ax=ax, **options)
 
@@ -280,35 +310,57 @@ class Factors(SavedResult, Sequence[Factor]):
     def __str__(self) -> str:
         head = tell(
             FACTORS["head"],
+            measure=self.measure,
             quantity=self.quantity,
             feature=self.title or self.feature,
             rule=self.rule,
             method=self.method,
             base=with_minus(self.base.text),
+            most=self.weighed_by if self.default_base else None,
         )
-        first, *table = self.cells()
-        return "\n".join([head, *align_columns([first, *_shortened(table)]), *self.remarks])
+        return "\n".join([head, *self.printed, *self.remarks])
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return how rows differ from the factors, and the notes, as sentences."""
-        said = tell(FACTORS["between rows"], factor=number(self.between_rows))
+        factor = number(self.between_rows)
+        said = tell(FACTORS["between rows"], measure=self.measure, factor=factor)
         known = not math.isnan(self.between_rows)
         return (*([said] if known else []), *map(sentence, self.notes))
 
-    def cells(self) -> list[list[str]]:
-        """Return head and lines of the printed table."""
+    def shown(self, most: int) -> tuple[Factor, ...]:
+        """Return the base and other lines, about `most`: levels with most exposure, or evenly spaced values."""
+        if len(self) <= most:
+            return self.lines
+        order = sorted(self, key=lambda f: (f.is_base, f.exposure), reverse=True)
+        if not self.levels:
+            order = [self.base, *(self[round(i)] for i in np.linspace(0, len(self) - 1, most))]
+            most += 1
+        kept = set(map(id, order[:most]))
+        return tuple(f for f in self if id(f) in kept)
+
+    @property
+    def printed(self) -> list[str]:
+        """Return the lines of the printed table."""
+        lines = self.lines if len(self) <= WHOLE else self.shown(MOST_LINES)
+        left_out, where = len(self) - len(lines), "" if self.levels else " between these"
+        more = [f"… {left_out:,} more{where}: to_frame() has all"] if left_out else []
+        return [*align_columns(self.cells(lines)), *more]
+
+    def cells(self, lines: Sequence[Factor] | None = None) -> list[list[str]]:
+        """Return head and lines of a table as text, by default of all lines."""
         interval = f"{level_text(self.confidence_level)} interval"
         cells = any(f.cell for f in self.lines)
         unit = f" [{one_line(self.feature_unit)}]" if self.feature_unit else ""
         head = [one_line(self.title or self.feature) + unit, *(["cell"] if cells else [])]
-        head += ["factor", interval, "exposure"]
+        head += [self.measure, interval, self.weighed_by]
         for split in self.split_values:
             head += [f"observed, {one_line(split)}" if split else "observed", interval]
         table = [head]
-        for f in self.lines:
+        for f in self.lines if lines is None else lines:
             line = [with_minus(text) for text in (one_line(f.text), *([f.cell] if cells else []))]
-            limits = "base" if f.is_base else _limits(f.lower, f.upper)
+            few = f"fewer than {TRUSTED_ROWS} rows" if f.few else _limits(f.lower, f.upper)
+            limits = "base" if f.is_base else few
             line += [number(f.factor), limits, percent(f.share)]
             for value, low, high in zip(
                 f.observed, f.observed_lower, f.observed_upper, strict=True
@@ -342,17 +394,23 @@ class RatingTable(SavedResult):
     """
 
     exported = (
-        *("quantity", "unit", "base_value", "confidence_level", "product_share"),
-        *("product_share_std_error", "features", "notes"),
+        *("quantity", "unit", "base_value", "off_balance", "balance_rows", "confidence_level"),
+        *("product_share", "product_share_std_error", "features", "notes"),
     )
     features: tuple[Factors, ...]
     """The factors of each feature, in X's order."""
     base_value: float
-    """The prediction at the base of all features, in units of the quantity; over features that are not in the table,
-    the geometric mean. NaN if it is not known."""
+    """The prediction at the base of all features, in units of the quantity (of odds ratios, the odds); over features
+    that are not in the table, the geometric mean. Multiplied by the off-balance if that is known. NaN if it is not
+    known."""
     quantity: str
-    """Name of the quantity, whose logarithm was explained."""
+    """Name of the quantity, whose logarithm was explained; of odds ratios, the probability."""
     unit: str | None = None
+    off_balance: float = NAN
+    """Total of the y that was given to `Effects.factors`, labels or predictions, divided by that of the table's
+    predictions before the correction of the base value; NaN if none was given."""
+    balance_rows: int = 0
+    """Number of these rows."""
     confidence_level: float = 0.95
     """Confidence level of the intervals."""
     product_share: float = NAN
@@ -379,11 +437,7 @@ class RatingTable(SavedResult):
 
     def table(self) -> Columns:
         """Return the columns of `to_frame`: one line per level or value of each feature, as text."""
-        tables: list[Columns] = []
-        for one in self.features:
-            own = columns_of(Factor, one.lines, "text as level", *_NUMBERS)
-            feature: list[object] = [one.feature] * len(one)
-            tables.append({"feature": feature, **own, **one.observed_columns()})
+        tables = [one.columns("text as level") for one in self.features]
         names = dict.fromkeys(name for table in tables for name in table)
         return {
             name: [v for t in tables for v in t.get(name, [NAN] * len(t["feature"]))]
@@ -413,26 +467,40 @@ class RatingTable(SavedResult):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return how much of the model is a product, and the notes, as sentences."""
+        measure = self.features[0].measure
         if not math.isnan(self.product_share):
             share = percent(self.product_share, self.product_share_std_error)
-            said = tell(FACTORS["product"], share=share, quantity=self.quantity)
+            facts = {"measure": measure, "share": share, "quantity": self._multiplied}
+            said = tell(FACTORS["product"], **facts)
         else:
             known = [f for f in self.features if not math.isnan(f.between_rows)]
             texts = [f"{one_line(f.title or f.feature)} {number(f.between_rows)}" for f in known]
-            said = tell(FACTORS["between rows of each"], factors=texts) if known else ""
+            each = FACTORS["between rows of each"]
+            said = tell(each, measure=measure, factors=texts) if known else ""
         return (*filter(None, [said]), *map(sentence, self.notes))
+
+    @property
+    def _multiplied(self) -> str:
+        """Return the name of what the factors multiply."""
+        odds = self.features[0].measure == ODDS_RATIO
+        return f"odds of {self.quantity}" if odds else self.quantity
 
     def __str__(self) -> str:
         at = [
             f"{one_line(f.title or f.feature)} = {with_minus(one_line(f.base.text))}"
             for f in self.features
         ]
-        value = f"{number(self.base_value, 4)} {self.unit or ''}".rstrip()
-        head = tell(FACTORS["base"], quantity=self.quantity, value=value, at=at)
+        head = tell(
+            FACTORS["base"],
+            measure=self.features[0].measure,
+            quantity=self._multiplied,
+            value=f"{number(self.base_value, 4)} {self.unit or ''}".rstrip(),
+            at=at,
+            most=next((f.weighed_by for f in self.features if f.default_base), None),
+        )
         parts = [head, *self.remarks]
         for one in self.features:
-            first, *table = one.cells()
-            parts += ["", *align_columns([first, *_shortened(table)]), *map(sentence, one.notes)]
+            parts += ["", *one.printed, *map(sentence, one.notes)]
         return "\n".join(parts)
 
 
@@ -443,15 +511,6 @@ def _limits(lower: float, upper: float) -> str:
     if math.isnan(lower) or math.isnan(upper):
         return ""
     return f"{number(lower)} to {number(upper)}"
-
-
-def _shortened(lines: list[list[str]]) -> list[list[str]]:
-    left_out = len(lines) - MOST_BINS
-    if left_out <= 0:
-        return lines
-    half = MOST_BINS // 2
-    more = [f"… {left_out:,} more", *("…" for _ in lines[0][1:])]
-    return [*lines[:half], more, *lines[-half:]]
 
 
 # --- the factors of one feature -------------------------------------------------------------------
@@ -470,20 +529,21 @@ def factors_of(effect: Effect, base: object = None, confidence_level: float = 0.
         lines.append(_missing_line(effect, point, lines[k], level))
         if math.isnan(lines[-1].std_error):
             notes.append(FACTORS["no interval of missing"])
-    observed = effect.observed
+    observed, about, score = effect.observed, effect.about, effect.heterogeneity_score
+    measure = MEASURES[about.scale]
     if observed is not None:
-        lines, unknown = _with_observed(lines, k, observed, points, level)
+        lines, unknown = _with_observed(lines, k, observed, points, level, measure)
         notes += unknown
     whole = sum(f.exposure for f in lines if not math.isnan(f.exposure))
-    score = effect.heterogeneity_score
-    about = effect.about
     return Factors(
         feature=effect.feature,
         quantity=_named(effect),
+        measure=measure,
         method=operations.method_of(effect),
         lines=tuple(replace(f, share=f.exposure / whole if whole > 0 else NAN) for f in lines),
         confidence_level=level,
         levels=isinstance(effect.axis, LevelAxis),
+        default_base=base is None,
         between_rows=math.exp(score) if score < 700 else NAN,
         split_name="" if observed is None else observed.split_name,
         split_values=() if observed is None else observed.split_values,
@@ -500,10 +560,12 @@ def factors_of(effect: Effect, base: object = None, confidence_level: float = 0.
 def _named(effect: Effect) -> str:
     """Return the name of what was explained on the log scale; a difference of logarithms is that of a ratio."""
     name = effect.about.quantity
-    of_both = argument_in(name.removeprefix(f"{DIFFERENCE} "), "log")
-    if of_both is None:
-        return name
-    return f"ratio of {of_both}" if name.startswith(f"{DIFFERENCE} ") else of_both
+    of_both = name.removeprefix(f"{DIFFERENCE} ")
+    for function, odds in (("log", ""), ("logit", "odds of ")):
+        inside = argument_in(of_both, function) or of_both.removeprefix(f"{function} ")
+        if inside != of_both:
+            return inside if of_both == name else f"ratio of {odds}{inside}"
+    return name
 
 
 def _check_is_factor(effect: Effect) -> None:
@@ -520,13 +582,13 @@ def _check_is_factor(effect: Effect) -> None:
     if effect.spec.derivative:
         got = "derivatives of the quantity"
         raise UnsupportedError(what, got, "an effect", "Explain without derivative=True")
-    if not about.log_scale:
+    if about.scale not in MEASURES:
         raise UnsupportedError(
             what,
             f"{about.quantity}, whose values are not known to be logarithms",
-            "a quantity on the log scale, where effects are logarithms of factors",
+            "a quantity on the log scale, where effects are logarithms of factors, or log odds",
             'Explain sd.prediction(model, inverse="log"), or sd.prediction(model, link="log") if the model returns '
-            "logarithms",
+            "logarithms; for odds ratios of a classifier sd.logit(model)",
         )
 
 
@@ -568,7 +630,7 @@ class _Points:
             weight, rows = observed.weight.sum(axis=0), observed.count.sum(axis=0).astype(float)
             return cls(at, weight, rows, _texts(effect, at), cell, observed.low, observed.high)
         at = axis.coordinates
-        weight, rows = (shared_out(at, *atoms) for atoms in _atoms(effect))
+        weight, rows = (Places.of(x, at).weights(atoms) for x, atoms in _atoms(effect))
         none = np.full(len(at), -1)
         return cls(at, weight, rows, _texts(effect, at), none, nothing, nothing)
 
@@ -579,15 +641,9 @@ class _Points:
             return self, k
         inside = np.flatnonzero((self.low <= at) & (at <= self.high))
         cell = int(self.cell[inside[0]]) if len(inside) else -1
-        return _Points(
-            np.insert(self.at, k, at),
-            np.insert(self.exposure, k, NAN),
-            np.insert(self.rows, k, NAN),
-            [*self.texts[:k], text, *self.texts[k:]],
-            np.insert(self.cell, k, cell),
-            np.insert(self.low, k, NAN),
-            np.insert(self.high, k, NAN),
-        ), k
+        new = {"at": at, "exposure": NAN, "rows": NAN, "cell": cell, "low": NAN, "high": NAN}
+        inserted = {name: np.insert(vars(self)[name], k, value) for name, value in new.items()}
+        return replace(self, **inserted, texts=[*self.texts[:k], text, *self.texts[k:]]), k
 
 
 def _texts(effect: Effect, at: Floats) -> list[str]:
@@ -619,18 +675,6 @@ def _atoms(effect: Effect) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]
 def weight_on_axis(effect: Effect) -> tuple[Floats, Floats]:
     """Return where the rows of a numeric feature are on its axis, with their weight."""
     return _atoms(effect)[0]
-
-
-def shared_out(points: Floats, at: Floats, weight: Floats) -> Floats:
-    """Return the weight of each point of a curve: each row counts for the two points next to it, by how near it is."""
-    if len(points) == 1:
-        return np.array([weight.sum()])
-    k = np.clip(np.searchsorted(points, at, side="right") - 1, 0, len(points) - 2)
-    part = (at - points[k]) / (points[k + 1] - points[k])
-    found = np.zeros(len(points))
-    np.add.at(found, k, weight * (1 - part))
-    np.add.at(found, k + 1, weight * part)
-    return found
 
 
 def _base(effect: Effect, points: _Points, base: object) -> tuple[float, str]:
@@ -669,12 +713,8 @@ def _lines(effect: Effect, points: _Points, k: int, level: float) -> tuple[list[
     if missed:
         notes.append(tell(FACTORS["off the curve"], n=missed))
     wide = np.flatnonzero(points.high > points.low)
-    ends = (
-        _texts(effect, np.concatenate([points.low[wide], points.high[wide]])) if len(wide) else []
-    )
-    cells = dict(
-        zip(wide.tolist(), zip(ends[: len(wide)], ends[len(wide) :], strict=True), strict=True)
-    )
+    ends = iter(_texts(effect, np.column_stack([points.low, points.high])[wide].ravel()))
+    cells = dict(zip(wide.tolist(), map(" to ".join, zip(ends, ends, strict=True)), strict=True))
     lines: list[Factor] = []
     for i in range(len(value)):
         change, at = found.get(str(i)), float(points.at[i])
@@ -689,7 +729,7 @@ def _lines(effect: Effect, points: _Points, k: int, level: float) -> tuple[list[
             Factor(
                 value=point_of(effect, at),
                 text=points.texts[i],
-                cell=" to ".join(cells.get(i, ())),
+                cell=cells.get(i, ""),
                 position=at,
                 low=_end(effect, float(points.low[i])) if i in cells else None,
                 high=_end(effect, float(points.high[i])) if i in cells else None,
@@ -755,17 +795,25 @@ def _welch(variance: Floats, df: Floats) -> Floats:
 
 
 def _with_observed(
-    lines: list[Factor], k: int, observed: Observed, points: _Points, level: float
+    lines: list[Factor],
+    k: int,
+    observed: Observed,
+    points: _Points,
+    level: float,
+    measure: str,
 ) -> tuple[list[Factor], list[str]]:
     """Return the lines with their observed factors, and notes on those that are not defined."""
     cells = [*points.cell.tolist(), *([len(observed)] if len(lines) > len(points.at) else [])]
     parts = [observed, *([] if observed.missing is None else [observed.missing])]
     unknown = np.full((len(observed.split_values), 2), NAN)
-    mean, error, df = (
+    label, error, df, rows = (
         np.hstack([*(vars(part)[name] for part in parts), unknown])[:, cells]
-        for name in ("label", "label_error", "df")
+        for name in ("label", "label_error", "df", "count")
     )
+    mean, error = label, np.where(rows >= TRUSTED_ROWS, error, NAN)
     with np.errstate(divide="ignore", invalid="ignore"):
+        if measure == ODDS_RATIO:
+            mean, error = np.where(label < 1, label / (1 - label), NAN), error / (1 - label) ** 2
         known = (mean >= 0) & (mean[:, k : k + 1] > 0)
         ratio = np.where(known, mean / mean[:, k : k + 1], NAN)
         relative = np.where(mean > 0, error / mean, NAN) ** 2
@@ -785,7 +833,14 @@ def _with_observed(
         for i, f in enumerate(lines)
     ]
     notes = [
-        tell(FACTORS["no observed base"], split=split, name=observed.split_name, mean=mean[s, k])
+        tell(
+            FACTORS["no observed base"],
+            measure=measure,
+            split=split,
+            name=observed.split_name,
+            mean=label[s, k],
+            odds=1 if measure == ODDS_RATIO else None,
+        )
         for s, split in enumerate(observed.split_values)
         if not mean[s, k] > 0
     ]
@@ -803,6 +858,10 @@ def rating_table(
     bases: object = None,
     shares: object = None,
     confidence_level: float = 0.95,
+    *,
+    X: TableLike | None = None,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> RatingTable:
     """Return the factors of several features as one table; see `Effects.factors`."""
     if not effects:
@@ -816,9 +875,19 @@ def rating_table(
     first = next(iter(effects.values()))
     share, error = _product_share(effects, shares)
     value, notes = _base_value(effects, found)
+    off_balance, rows = NAN, 0
+    if X is not None or y is not None:
+        balanced, rows = _balanced(effects, found, X, y, sample_weight)
+        off_balance, value = balanced / value, balanced
+        ratio = None if math.isnan(value) else number(off_balance, 4)
+        notes = (tell(FACTORS["balanced"], rows=rows, off_balance=ratio, share=1 / off_balance),)
+    elif found[0].measure == FACTOR:
+        notes += (FACTORS["not balanced"],)
     return RatingTable(
         features=found,
         base_value=value,
+        off_balance=off_balance,
+        balance_rows=rows,
         quantity=_named(first),
         unit=first.about.unit if first.observed is None else first.observed.unit,
         confidence_level=found[0].confidence_level,
@@ -890,3 +959,51 @@ def _mean_over_data(effect: Effect, *, missing: bool = True) -> float:
     if point is None or not missing:
         return mean
     return mean + point.effect * point.weight / (point.weight + float(weight.sum()))
+
+
+def _balanced(
+    effects: Effects,
+    found: Sequence[Factors],
+    X: TableLike | None,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+) -> tuple[float, int]:
+    """Return the base value with which the total of the table over rows is that of y, and the number of rows."""
+    what = "factors(X, y)"
+    if X is None or y is None:
+        got, fix = (
+            "one of them",
+            "Pass rows with their labels, or with the predictions of the model",
+        )
+        raise DataError(what, got, "both, or neither", fix)
+    if found[0].measure == ODDS_RATIO:
+        got, fix = "odds ratios, which multiply odds", "Leave X and y out; see sd.calibration"
+        raise UnsupportedError(what, got, "factors, which multiply what is added up", fix)
+    data = as_dataset(X, y, sample_weight)
+    log = [_log_factors(e, one, data) for e, one in zip(effects.values(), found, strict=True)]
+    factor, numbers = np.exp(np.sum(log, axis=0)), label_numbers(np.asarray(data.y), what)
+    of_y, of_table = (np.average(v, weights=data.weights) for v in (numbers, factor))
+    return float(of_y / of_table), len(data)
+
+
+def _log_factors(effect: Effect, factors: Factors, data: Dataset) -> Floats:
+    """Return the logarithm of the factor of each row: that of its cell, or on the curve between the lines."""
+    feature, observed = effect.about.feature, effect.observed
+    names = [f.name for f in data.features]
+    if not feature.members and names[feature.position : feature.position + 1] != [feature.name]:
+        got, expected = f"the columns {shown(names)}", "the columns that were explained"
+        raise DataError("factors(X)", got, expected, "Pass rows like those of sd.explain")
+    at = coordinates_at_rows(effect, data)
+    if not factors.levels:
+        at = np.clip(at, *effect.axis.coordinates[[0, -1]])
+        if observed is not None and (observed.high > observed.low).any():
+            cell = np.searchsorted(observed.high, at).clip(max=len(observed) - 1)
+            at = np.where(np.isnan(at), NAN, observed.points[cell])
+    value = effect.at(at) - effect.at(np.array([factors.base.position]))
+    if effect.missing_point is not None:
+        value = np.where(np.isnan(at), math.log(factors[-1].factor), value)
+    unknown = int(np.isnan(value).sum())
+    if unknown:
+        got = f"{counted(unknown, 'row')} whose value of {feature.name!r} has no factor"
+        raise DataError("factors(X)", got, "values in the table", "Leave these rows out of X and y")
+    return value

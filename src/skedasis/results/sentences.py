@@ -511,18 +511,33 @@ SHORTENED: Mapping[str, str] = {
 # --- factors --------------------------------------------------------------------------------------
 
 FACTORS: Mapping[str, str] = {
-    "head": "factors of {quantity} for {feature}[ where {rule:rule}] ({method}), base {base}",
-    "base": "{quantity} ≈ {value} × factors, exactly where the model is a product; base: {at:list}",
+    "head": (
+        "{measure}s of {quantity} for {feature}[ where {rule:rule}] ({method}), base {base}[ (that with most {most}; "
+        "base= chooses another)]"
+    ),
+    "base": (
+        "{quantity} ≈ {value} × {measure}s, exactly where the model is a product; base: {at:list}[ (those with most "
+        "{most}; bases= chooses others)]"
+    ),
     "between rows": (
-        "Single rows differ from these factors by × or ÷ {factor}, typically (exponential of the heterogeneity score)."
+        "Single rows differ from these {measure}s by × or ÷ {factor}, typically (exponential of the heterogeneity "
+        "score)."
     ),
     "between rows of each": (
-        "Single rows differ from these factors, typically by × or ÷: {factors:list} (exponentials of the "
+        "Single rows differ from these {measure}s, typically by × or ÷: {factors:list} (exponentials of the "
         "heterogeneity scores)."
     ),
     "product": (
-        "A product of one factor per feature explains {share} of the variance of the logarithm of {quantity} at "
+        "A product of one {measure} per feature explains {share} of the variance of the logarithm of {quantity} at "
         "held-out rows; the rest is no product."
+    ),
+    "balanced": (
+        "the base value makes the total over {rows:#row} that of y[: it is multiplied by the off-balance "
+        "{off_balance}, without which the total is {share:%} of that of y]"
+    ),
+    "not balanced": (
+        "the total of base value × factors may differ from that of the model or of the labels; factors(X=X, y=...) "
+        "makes them equal"
     ),
     "no intervals": (
         "no intervals: the result keeps too few curves of rows (ice=200), or has a mean only (heterogeneity=False)"
@@ -530,7 +545,8 @@ FACTORS: Mapping[str, str] = {
     "no interval of missing": "no interval for missing values: their error is known for accumulated effects only",
     "off the curve": "no factor for {n:#cell}, whose mean is outside the curve",
     "no observed base": (
-        "no observed factors[ for {name}][ {split}]: the mean label at the base is {mean:number}, which is not above 0"
+        "no observed {measure}s[ for {name}][ {split}]: the mean label at the base is {mean:number}, which is not "
+        "above 0[ and below {odds}]"
     ),
     "no base value": (
         "no base value: the mean of the quantity over all rows is not known; it is without heterogeneity_rows=0, and "

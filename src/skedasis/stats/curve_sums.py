@@ -134,7 +134,11 @@ class Places:
 
     def shares(self, weights: Floats) -> Floats:
         """Return the coefficients of the nodes in the mean of the curve over rows: those known, of all weight."""
-        w = np.where(self.known, weights, 0.0) / weights.sum()
+        return self.weights(weights / weights.sum())
+
+    def weights(self, weights: Floats) -> Floats:
+        """Return the weight of the rows at each node; a row counts for two nodes, by how near it is to each."""
+        w = np.where(self.known, weights, 0.0)
         first = summed(self.node, w * (1.0 - self.part), self.nodes)
         after = np.minimum(self.node + 1, self.nodes - 1)
         return first + summed(after, w * self.part, self.nodes)

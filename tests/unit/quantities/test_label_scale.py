@@ -33,7 +33,7 @@ def on_label_scale(quantity):
 def test_a_function_that_undoes_a_transformation_of_labels_is_on_their_scale(inverse):
     q = sd.prediction(log_rate, inverse=inverse)
     assert q.on_label_scale() is q
-    assert not q.log_scale
+    assert q.scale == "identity"
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def test_a_function_that_shows_the_response_on_another_scale_is_left_out(inverse
     plain = on_label_scale(q)
     np.testing.assert_array_equal(plain.at(X), RATES.predict(X))
     assert (plain.name, plain.unit) == ("prediction", None)
-    assert q.log_scale == (q.name == "log(prediction)")
+    assert f"{q.scale}(prediction)" == q.name
 
 
 def test_the_label_scale_of_a_log_link_is_the_exponential():
     q = sd.prediction(log_rate, link="log")
-    assert (q.name, q.log_scale) == ("log(prediction)", True)
+    assert (q.name, q.scale) == ("log(prediction)", "log")
     np.testing.assert_array_equal(q.at(X), log_rate(X))
     rate = on_label_scale(q)
-    assert (rate.name, rate.log_scale) == ("prediction", False)
+    assert (rate.name, rate.scale) == ("prediction", "identity")
     np.testing.assert_array_equal(rate.at(X), np.exp(log_rate(X)))
     assert rate.on_label_scale() is rate
 
@@ -136,19 +136,19 @@ def test_results_say_that_values_are_logarithms(tmp_path):
     e = sd.explain(sd.prediction(log_rate, link="log"), X, 0, method=sd.PDP())
     plain = sd.explain(log_rate, X, 0, method=sd.PDP())
     np.testing.assert_array_equal(e.value, plain.value)
-    assert e.about.log_scale
-    assert not plain.about.log_scale
+    assert e.about.scale == "log"
+    assert plain.about.scale == "identity"
     e.save(tmp_path / "effect.npz")
-    assert sd.load(tmp_path / "effect.npz").about.log_scale
+    assert sd.load(tmp_path / "effect.npz").about.scale == "log"
     levels = pd.DataFrame({"a": TEXT, "b": X[:, 1]})
     few = sd.explain(sd.prediction(lambda X: X["b"], link="log"), levels, "a", method=sd.PDP())
-    assert few.about.log_scale
+    assert few.about.scale == "log"
 
 
 def test_a_model_of_trees_keeps_its_scale():
     model = HistGradientBoostingRegressor(loss="poisson", max_iter=5).fit(X, COUNTS)
     e = sd.explain(sd.prediction(model, inverse="log"), X, 0)
-    assert e.about.log_scale
+    assert e.about.scale == "log"
     assert "trees" in e.provenance
 
 

@@ -80,6 +80,30 @@ def test_names_and_units_of_the_parts():
         new - named("old rent", "USD")
 
 
+def test_quantities_on_different_scales_are_refused():
+    rate = sd.prediction(lambda rows: np.exp(rows[:, 0]), inverse="log")
+    logs = sd.prediction(linear, link="log")
+    classifier = LogisticRegression().fit(X, CLASSES == "low")
+    assert (rate - logs).scale == "log"
+    assert (sd.logit(classifier) + sd.logit(classifier)).scale == "log"
+    for first, second, got in (
+        (rate, sd.prediction(linear), "'log' and 'identity'"),
+        (sd.prediction(linear, unit="EUR"), logs, "'identity' and 'log'"),
+        (rate, sd.prediction(linear, inverse=np.log10), "'log' and 'log10'"),
+        (sd.logit(classifier), sd.probability(classifier), "'logit' and 'identity'"),
+        (sd.logit(classifier, "all"), sd.probability(classifier, "all"), "'logit' and 'identity'"),
+    ):
+        with refused(
+            sd.DataError, f"quantities on the scales {got}", "Pass the same inverse= for all"
+        ):
+            first - second
+    # What undoes a transformation of labels leads to their scale.
+    assert (sd.prediction(linear, inverse="exp") - sd.prediction(linear)).scale == "identity"
+    with refused(sd.DataError, "models: scales", "'log' of model 0", "identity"):
+        named = (sd.prediction(linear, name="a", inverse=g) for g in ("log", "identity"))
+        sd.explain([*named], np.exp(X), 0, refits=True)
+
+
 def test_what_is_no_quantity_is_refused():
     q = sd.prediction(FOREST)
     for operation in (lambda: q - LINES, lambda: LINES - q, lambda: q + LINES):

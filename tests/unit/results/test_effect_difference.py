@@ -316,6 +316,9 @@ def test_effects_that_cannot_be_compared_are_refused():
     dollars = sd.explain(sd.prediction(model, name="rent", unit="USD"), OLD, "x", method="ale")
     with refused(sd.DataError, "the units of the quantities 'EUR' and 'USD'"):
         new - dollars
+    logs = sd.explain(sd.prediction(model, link="log"), OLD, "x", method="ale")
+    with refused(sd.DataError, "the scales of the quantities 'identity' and 'log'"):
+        new - logs
     nominal = sd.explain(Q, OLD, "whole", method="ale", schema={"whole": "nominal"})
     with refused(sd.DataError, "a numeric feature and a categorical feature", "schema"):
         effects("whole")[0] - nominal

@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import PoissonRegressor
+import scipy.stats
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.preprocessing import OneHotEncoder
 
 import skedasis as sd
 from skedasis.results.observed import Observed
+from tests.helpers import refused
 
 RNG = np.random.default_rng(0)
 N = 900
@@ -481,7 +483,121 @@ def test_lines_of_a_continuous_feature_are_the_cells_of_the_observed_means():
     )
 
 
+def test_intervals_of_observed_factors_have_the_degrees_of_freedom_of_two_samples():
+    """Welch's: those of the difference of two means that are both divided by their estimates."""
+    sizes = {"a": 11, "b": 14, "c": 40}
+    frame = pd.DataFrame({"town": np.repeat(list(sizes), list(sizes.values()))})
+    rng = np.random.default_rng(8)
+    y = rng.gamma(np.repeat([0.5, 8.0, 20.0], list(sizes.values())))
+    q = sd.prediction(lambda rows: np.ones(len(rows)), inverse="log")
+    e = sd.explain(q, frame, "town", method="ale", y=y, observed=True)
+    for base, other in (("a", "b"), ("b", "a"), ("c", "a")):
+        found = {f.text: f for f in e.factors(base)}[other]
+        samples = [y[frame["town"] == name] for name in (other, base)]
+        test = scipy.stats.ttest_ind(*(v / v.mean() for v in samples), equal_var=False)
+        low, high = test.confidence_interval(0.95)
+        ratio = samples[0].mean() / samples[1].mean()
+        limits = found.observed_lower[0], found.observed_upper[0]
+        assert limits == pytest.approx((ratio * math.exp(low), ratio * math.exp(high)), rel=1e-9)
+
+
+def test_intervals_of_few_rows_are_neither_computed_of_labels_nor_printed():
+    sizes = {"common": 60, "ten": 10, "nine": 9}
+    frame = pd.DataFrame({"town": np.repeat(list(sizes), list(sizes.values()))})
+    q = sd.prediction(lambda rows: np.exp(rows["town"].str.len() / 10), inverse="log")
+    y = RNG.gamma(2.0, size=79)
+    found = sd.explain(q, frame, "town", method="ale", y=y, observed=True).factors()
+    by = {f.text: f for f in found}
+    assert by["ten"].observed_lower[0] < by["ten"].observed[0] < by["ten"].observed_upper[0]
+    assert math.isnan(by["nine"].observed_lower[0])
+    assert by["nine"].observed[0] == pytest.approx(y[70:].mean() / y[:60].mean(), rel=1e-12)
+    lines = {line.split()[0]: line for line in str(found).splitlines()[1:]}
+    assert "fewer than 10 rows" in lines["nine"]
+    assert "to" not in lines["nine"].replace("than", "")
+    assert lines["ten"].count(" to ") == 2
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def test_without_weights_exposure_is_called_rows():
+    weighted, plain = (
+        sd.explain(RATE, X, ["children"], method="ale", sample_weight=weight).factors()
+        for weight in (EXPOSURE, None)
+    )
+    assert "exposure" in str(weighted)
+    assert "(those with most exposure; bases= chooses others)" in str(weighted)
+    assert "exposure" not in str(plain)
+    assert "rows" in str(plain["children"]).splitlines()[1].split()
+
+
+def test_the_head_says_why_the_base_is_the_base():
+    e = explained("ale")["region"]
+    assert str(e.factors()).splitlines()[0] == (
+        "factors of claims for region (ALE), base rural (that with most exposure; base= chooses another)"
+    )
+    assert str(e.factors("town")).splitlines()[0] == "factors of claims for region (ALE), base town"
+    given = {name: value for name, value in BASES.items() if value is not None}
+    es = sd.explain(RATE, X, list(given), method="ale")
+    assert "bases= chooses" not in str(es.factors(given))
+    assert "bases= chooses" in str(es.factors({"region": "town"}))
+
+
+@pytest.mark.parametrize("kind", ["values", "levels"])
+def test_long_tables_have_some_lines_with_the_base_among_them(kind):
+    rng = np.random.default_rng(1)
+    numbers = np.repeat(np.arange(50), rng.permutation(np.arange(5, 55)))
+    column = numbers - 10.0 if kind == "values" else np.char.add("l", numbers.astype(str))
+    q = sd.prediction(lambda rows: np.ones(len(rows)), inverse="log")
+    e = sd.explain(q, pd.DataFrame({"a": column}), "a", method="ale")
+    base = e.factors()[7].text
+    found = e.factors(-3 if kind == "values" else base)
+    table = str(found).splitlines()[1:-1]
+    names = [line.split()[0] for line in table[1:-1]]
+    names = [name.replace("−", "-") for name in names]
+    assert base in names
+    assert names == [f.text for f in found if f.text in names]
+    assert len(found) == 50
+    if kind == "values":
+        assert base == "-3"
+        assert (names[0], names[-1], len(names)) == ("-10", "39", 21)
+        assert table[-1] == "… 29 more between these: to_frame() has all"
+    else:
+        assert len(names) == 20
+        least = min(f.rows for f in found if f.text in names and not f.is_base)
+        assert least > max(f.rows for f in found if f.text not in names)
+        assert table[-1] == "… 30 more: to_frame() has all"
+    hours = pd.DataFrame({"a": np.tile(np.arange(31.0), 20)})
+    assert "more" not in str(sd.explain(q, hours, "a", method="ale").factors())
+
+
 # --- missing values -------------------------------------------------------------------------------
+
+
+def test_the_interval_of_missing_values_is_that_of_two_means():
+    """Where the curve has no error it is Student's, of the missing rows; else Welch's."""
+    missing = np.arange(200) % 40 == 0
+    z = np.random.default_rng(2).normal(size=200)
+    frame = pd.DataFrame({"x": np.where(missing, np.nan, np.arange(200) % 2), "z": z})
+
+    def explained_with(of_missing: float, of_curve: float) -> sd.Effect:
+        def log(rows: pd.DataFrame) -> np.ndarray:
+            x, z = rows["x"].to_numpy(), rows["z"].to_numpy()
+            return np.where(np.isnan(x), of_missing * z, of_curve * z * np.nan_to_num(x))
+
+        return sd.explain(sd.prediction(log, link="log"), frame, "x", method="ale")
+
+    *_, line = explained_with(1.0, 0.0).factors(0)
+    low, high = scipy.stats.ttest_1samp(z[missing], 0).confidence_interval(0.95)
+    assert (math.log(line.lower), math.log(line.upper)) == pytest.approx((low, high), rel=1e-9)
+    e = explained_with(1.0, 1.0)
+    *_, line = e.factors(0)
+    # A missing row is compared with itself at all observed values, 100 of 195 of which are 1.
+    local = z[missing] * (1 - 100 / 195)
+    parts = np.array([local.var(ddof=1) / 5, e.std_error[0] ** 2])
+    df = parts.sum() ** 2 / (parts**2 / [4, e.df[0]]).sum()
+    half = math.log(line.upper / line.lower) / 2
+    assert half == pytest.approx(scipy.stats.t.ppf(0.975, df) * math.sqrt(parts.sum()), rel=1e-9)
 
 
 def test_missing_values_of_a_number_are_a_line():
@@ -547,8 +663,164 @@ def test_factors_of_a_difference_of_logarithms_are_ratios_of_factors():
     ]
     new, old, change = ([f.factor for f in found] for found in tables)
     assert change == pytest.approx([a / b for a, b in zip(new, old, strict=True)], rel=1e-12)
-    with pytest.raises(sd.UnsupportedError, match="not known to be logarithms"):
-        sd.explain(squared - sd.prediction(rate), X, "region", method="ale").factors()
+
+
+# --- odds ratios ----------------------------------------------------------------------------------
+
+SMOKES = pd.DataFrame({"smokes": RNG.integers(0, 2, N).astype(float), "age": X["age"]})
+ILL = RNG.uniform(size=N) < 1 / (1 + np.exp(2 - SMOKES["smokes"] - SMOKES["age"] / 40))
+
+
+def test_odds_ratios_of_a_logistic_regression_are_exponentials_of_its_coefficients():
+    model = LogisticRegression(C=np.inf, max_iter=1000).fit(SMOKES, ILL)
+    table = sd.explain(sd.logit(model), SMOKES, method="ale").factors({"smokes": 0, "age": 40})
+    for column, (name, base) in enumerate((("smokes", 0), ("age", 40))):
+        found = table[name]
+        assert (found.measure, found.quantity) == ("odds ratio", "P(y = True)")
+        for f in found:
+            want = math.exp(model.coef_[0, column] * (f.value - base))
+            assert f.factor == pytest.approx(want, rel=1e-9)
+        assert "odds_ratio" in found.to_frame().columns
+    assert table.base_value == pytest.approx(
+        math.exp(model.intercept_[0] + model.coef_[0, 1] * 40), rel=1e-9
+    )
+    printed = str(table)
+    assert printed.startswith("odds of P(y = True) ≈ ")
+    assert " × odds ratios, exactly where the model is a product" in printed
+    head, columns, *_ = str(table["smokes"]).splitlines()
+    assert head.startswith("odds ratios of P(y = True) for smokes (ALE), base 0")
+    assert columns.split("  ")[1].strip() == "odds ratio"
+    assert "odds_ratio" in table.to_frame().columns
+
+
+def test_observed_odds_ratios_are_those_of_the_two_by_two_table():
+    """And the interval is Woolf's: the variance of the logarithm is the sum of the reciprocal counts."""
+    model = LogisticRegression().fit(SMOKES, ILL)
+    q = sd.logit(model)
+    e = sd.explain(q, SMOKES, "smokes", method="ale", y=ILL, observed=True)
+    base, other = e.factors(0)
+    smokes = SMOKES["smokes"].to_numpy() == 1
+    cells = [
+        (ILL & smokes).sum(),
+        (~ILL & smokes).sum(),
+        (ILL & ~smokes).sum(),
+        (~ILL & ~smokes).sum(),
+    ]
+    a, b, c, d = map(float, cells)
+    assert base.observed == (1.0,)
+    assert other.observed[0] == pytest.approx(a * d / (b * c), rel=1e-12)
+    half = math.log(other.observed_upper[0] / other.observed_lower[0]) / 2
+    woolf = math.sqrt(1 / a + 1 / b + 1 / c + 1 / d)
+    assert half == pytest.approx(scipy.stats.norm.ppf(0.975) * woolf, rel=0.01)
+
+
+def test_the_odds_where_all_labels_are_1_are_not_defined():
+    y = np.where(SMOKES["smokes"] == 1, True, ILL)
+    q = sd.logit(LogisticRegression().fit(SMOKES, ILL))
+    e = sd.explain(q, SMOKES, "smokes", method="ale", y=y, observed=True)
+    assert math.isnan(e.factors(0)[1].observed[0])
+    found = e.factors(1)
+    assert all(math.isnan(f.observed[0]) for f in found)
+    assert found.notes[-1] == (
+        "no observed odds ratios: the mean label at the base is 1, which is not above 0 and below 1"
+    )
+
+
+def test_a_difference_of_log_odds_is_the_logarithm_of_a_ratio_of_odds():
+    new, old = (sd.logit(LogisticRegression(C=c).fit(SMOKES, ILL)) for c in (1e-4, 1.0))
+    tables = [
+        sd.explain(q, SMOKES, "smokes", method="ale").factors(0) for q in (new, old, new - old)
+    ]
+    a, b, change = (found[1].factor for found in tables)
+    assert change == pytest.approx(a / b, rel=1e-12)
+    assert (tables[2].measure, tables[2].quantity) == ("factor", "ratio of odds of P(y = True)")
+    mean = sd.explain((new + old) / 2, SMOKES, "smokes", method="ale").factors(0)
+    assert (mean.measure, mean[1].factor) == ("odds ratio", pytest.approx(math.sqrt(a * b)))
+
+
+# --- the total of a rating table --------------------------------------------------------------------
+
+
+def no_product(rows: pd.DataFrame) -> np.ndarray:
+    return rate(rows) * np.where((rows["region"] == "city") & (rows["children"] > 1), 2.5, 1)
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_the_off_balance_makes_the_total_of_the_table_that_of_y(cells):
+    """With levels, few values, and a number: the factor of its cell, or of the line between two points."""
+    few, y = X[["region", "children", "age"]], RNG.poisson(20 * rate(X)) / 20
+    q = sd.prediction(lambda rows: no_product(rows.assign(since=START)), inverse="log")
+    observed = {"y": y, "observed": True} if cells else {}
+    es = sd.explain(q, few, method="ale", sample_weight=EXPOSURE, **observed)
+    plain = es.factors()
+    by_hand = np.full(N, plain.base_value)
+    for name in ("region", "children"):
+        by = dict(zip(values_of(plain[name]), [f.factor for f in plain[name]], strict=True))
+        by_hand *= few[name].map(by).to_numpy()
+    ages, factors = (np.array([getattr(f, of) for f in plain["age"]]) for of in ("value", "factor"))
+    age = few["age"].to_numpy()
+    if cells:
+        inside = [(age > f.low) & (age <= f.high) for f in plain["age"]]
+        inside[0] |= age == age.min()
+        by_hand *= np.select(inside, factors)
+    else:
+        by_hand *= np.exp(np.interp(age, ages, np.log(factors)))
+    for target in (y, np.exp(q.at(few))):
+        table = es.factors(X=few, y=target, sample_weight=EXPOSURE)
+        want = np.sum(EXPOSURE * target) / np.sum(EXPOSURE * by_hand)
+        assert table.off_balance == pytest.approx(want, rel=1e-9)
+        assert table.balance_rows == N
+        assert table.base_value == pytest.approx(plain.base_value * want, rel=1e-9)
+        assert f"the off-balance {want:#.4g}, without which the total is {100 / want:.0f} %" in str(
+            table
+        )
+    assert math.isnan(plain.off_balance)
+    assert "factors(X=X, y=...) makes them equal" in str(plain)
+
+
+def test_the_off_balance_of_a_product_is_1_and_that_of_other_labels_their_ratio():
+    levels = X[["region", "children"]]
+    q = sd.prediction(lambda rows: rate(rows.assign(age=30.0, since=START)), inverse="log")
+    es = sd.explain(q, levels, method="ale")
+    predicted = np.exp(q.at(levels))
+    assert es.factors(X=levels, y=predicted).off_balance == pytest.approx(1, rel=1e-12)
+    some = es.factors(X=levels[:300], y=2 * predicted[:300])
+    assert (some.off_balance, some.balance_rows) == (pytest.approx(2, rel=1e-12), 300)
+    # The base value need not be known before.
+    unknown = sd.explain(q, levels, method="ale", heterogeneity_rows=0)
+    table = unknown.factors(X=levels, y=predicted)
+    assert table.base_value == pytest.approx(es.factors().base_value, rel=1e-12)
+    assert table.remarks[-1] == "The base value makes the total over 900 rows that of y."
+
+
+def test_rows_with_missing_values_count_in_the_off_balance():
+    age = np.where(np.arange(N) % 75 == 0, np.nan, X["age"].round())
+    frame = pd.DataFrame({"age": age, "region": X["region"]})
+    q = sd.prediction(lambda rows: np.exp(rows["age"].fillna(60) / 40), inverse="log")
+    es = sd.explain(q, frame, method="ale")
+    table = es.factors(X=frame, y=np.exp(q.at(frame)))
+    assert table.off_balance == pytest.approx(1, rel=1e-3)
+
+
+def test_rows_that_the_off_balance_does_not_take():
+    levels = X[["region", "children"]]
+    q = sd.prediction(lambda rows: rate(rows.assign(age=30.0, since=START)), inverse="log")
+    es = sd.explain(q, levels, method="ale")
+    y = np.ones(N)
+    with refused(sd.DataError, "factors(X, y)", "one of them", "both, or neither"):
+        es.factors(X=levels)
+    with refused(
+        sd.DataError, "900 rows whose value of 'region' has no factor", "Leave these rows"
+    ):
+        es.factors(X=levels.assign(region="village"), y=y)
+    with refused(sd.DataError, "['children', 'region']", "the columns that were explained"):
+        es.factors(X=levels[["children", "region"]], y=y)
+    with refused(sd.DataError, "not numbers"):
+        es.factors(X=levels, y=X["region"])
+    odds = sd.explain(sd.logit(LogisticRegression().fit(SMOKES, ILL)), SMOKES, method="ale")
+    with refused(sd.UnsupportedError, "odds ratios, which multiply odds", "sd.calibration"):
+        odds.factors(X=SMOKES, y=ILL)
+    assert "off" not in str(odds.factors())
 
 
 def test_what_is_no_effect_is_refused():

@@ -13,6 +13,7 @@ from skedasis._numbers import counted, number, percent, with_minus
 from skedasis._types import Bools, Floats
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import LONG, LONGEST, MISSING
+from skedasis.plots.figures.effect_texts import RARE
 from skedasis.plots.figures.multiples import MAIN, PER_PAGE, on_shared_scales, page_of
 from skedasis.plots.figures.options import MOST_LEVELS
 from skedasis.plots.marks import (
@@ -31,14 +32,11 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import PlotAxis, clean, distinct_names, extent, shorten
 from skedasis.plots.theme import OBSERVED
 from skedasis.results.contrast import level_text
-from skedasis.results.factors import Factor, Factors, RatingTable
+from skedasis.results.factors import ODDS_RATIO, Factor, Factors, RatingTable
 
 HALF, APART, CLOSE = 0.3, 0.16, 0.014
 """Half of the width that the points of a level have, the most between two of them; and the distance of the values of a
 split over a numeric feature, as a fraction of the axis."""
-
-ROOM = 1.0
-"""Intervals extend the axis by at most this part of the span of the factors, on the log axis."""
 
 
 def factors_figure(found: Factors, observed: bool = True) -> FigureSpec:
@@ -56,18 +54,20 @@ def rating_table_figure(
     """Return the figure of the factors of several features on one axis, those that differ most first."""
     top = check_int_or_none("plot(top)", top, 1, "Use 20, or None")
     ranked = sorted(found.features, key=_spread, reverse=True)[:top]
+    axes = [_figure(one, observed, MOST_LEVELS).main.y for one in ranked]
     each: list[FigureSpec] = []
     for one in ranked:
-        figure = _figure(one, observed, MOST_LEVELS)
+        figure = _figure(one, observed, MOST_LEVELS, axes[0].spanning(axes))
         main, *below = figure.stacks[0]
         main = replace(main, title=Title(_name(one)), height=MAIN)
         each.append(replace(figure, stacks=((main, *below),)))
-    quantity = shorten(found.quantity, LONG)
-    title = Title(counted(len(ranked), "feature"), f"factors of {quantity}")
-    notes = (f"at the base of all features {quantity} is {number(found.base_value, 4)}",)
+    quantity, measure = shorten(found.quantity, LONG), found.features[0].measure
+    title = Title(counted(len(ranked), "feature"), f"{measure}s of {quantity}")
+    odds = "the odds of " if measure == ODDS_RATIO else ""
+    notes = (f"at the base of all features {odds}{quantity} is {number(found.base_value, 4)}",)
     notes = () if math.isnan(found.base_value) else notes
     scaled = on_shared_scales(each)
-    what = "features with their factors on one axis"
+    what = f"features with their {measure}s on one axis"
     return page_of(scaled, title, what, len(found), columns, page, notes)
 
 
@@ -88,23 +88,24 @@ def _name(found: Factors) -> str:
     return shorten(found.title or found.feature, LONG)
 
 
-def _shown(found: Factors, most: int) -> tuple[list[Factor], tuple[str, ...]]:
+def _shown(found: Factors, most: int) -> tuple[Sequence[Factor], tuple[str, ...]]:
     """Return the lines that are drawn: all, or of too many levels the base and those with most exposure."""
     if not found.levels or len(found) <= most:
-        return list(found), ()
-    order = sorted(found, key=lambda f: (f.is_base, f.exposure), reverse=True)[:most]
-    note = f"the {most} levels with most exposure are shown, {len(found) - most:,} are not"
-    return [f for f in found if f in order], (note,)
+        return found.lines, ()
+    left_out = len(found) - most
+    note = f"the {most} levels with most {found.weighed_by} are shown, {left_out:,} are not"
+    return found.shown(most), (note,)
 
 
-def _figure(found: Factors, observed: bool, most: int) -> FigureSpec:
+def _figure(found: Factors, observed: bool, most: int, y: PlotAxis | None = None) -> FigureSpec:
     lines, notes = _shown(found, most)
     x, at = _horizontal(found, lines)
     splits = list(range(len(found.split_values)))[: len(OBSERVED)] if observed else []
     left_out = len(found.split_values) - len(splits) if observed else 0
     if left_out:
         notes += (f"{counted(left_out, 'value')} of the split not shown",)
-    y = _vertical(found, lines, splits)
+    drawn = _numbers(lines, splits)
+    y = _vertical(found, *drawn) if y is None else y
     marks = [*effect_parts.backdrop(x), horizontal_line(1.0)]
     marks += _model_marks(found, lines, at)
     for s, beside in zip(splits, _beside(found, x, len(splits)), strict=True):
@@ -114,15 +115,17 @@ def _figure(found: Factors, observed: bool, most: int) -> FigureSpec:
         Tooltip(left, right, "\n".join(_tip(found, f)), below=1)
         for f, left, right in zip(lines, *bounds, strict=True)
     )
-    unseen = sum(f.observed[s] == 0 for f in lines for s in splits)
-    notes += (f"{counted(unseen, 'observed factor')} of 0 not drawn",) if unseen else ()
     rule = f", {shorten(found.rule, LONG)}" if found.rule else ""
     quantity = shorten(found.quantity, LONG)
-    title = Title(f"{_name(found)}{rule}", f"factors of {quantity}", found.method)
-    notes = (f"base {shorten(with_minus(found.base.text), LONG)}", *notes)
+    title = Title(f"{_name(found)}{rule}", f"{found.measure}s of {quantity}", found.method)
+    base = f"base {shorten(with_minus(found.base.text), LONG)}"
+    notes = (base, *notes, *_off_scale(found, y, *drawn))
     main = Panel(x, y, tuple(marks), effect_parts.MAIN, title=title, notes=notes, tooltips=tips)
     return FigureSpec(
-        ((main, _exposure(lines, bounds, x)),), str(title), _alt(found, lines, title), order=()
+        ((main, _exposure(found, lines, bounds, x)),),
+        str(title),
+        _alt(found, lines, title),
+        order=(),
     )
 
 
@@ -151,44 +154,60 @@ def _horizontal(found: Factors, lines: Sequence[Factor]) -> tuple[PlotAxis, Floa
     return x, np.array([x.place(v) for v in positions.tolist()])
 
 
-def _vertical(found: Factors, lines: Sequence[Factor], splits: Sequence[int]) -> PlotAxis:
-    """Return the log axis: it contains 1, all factors, and intervals as far as factors stay readable."""
-    values = [[f.factor for f in lines], [1.0]]
-    ends = [[f.lower for f in lines], [f.upper for f in lines]]
-    for s in splits:
-        values.append([f.observed[s] for f in lines if f.exposure > 0])
-        ends += [[f.observed_lower[s] for f in lines], [f.observed_upper[s] for f in lines]]
+def _numbers(lines: Sequence[Factor], splits: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return the factors and the observed ones, each with the ends of its interval, (n, 3); NaN if it is not drawn."""
+    model = [(f.factor, *((math.nan, math.nan) if f.few else (f.lower, f.upper))) for f in lines]
+    seen = [
+        (f.observed[s], f.observed_lower[s], f.observed_upper[s]) for s in splits for f in lines
+    ]
+    return np.array(model), np.reshape(seen, (-1, 3))
+
+
+def _vertical(found: Factors, model: Floats, seen: Floats) -> PlotAxis:
+    """Return the log axis: it contains 1, all factors, and intervals as far as factors stay readable.
+
+    Observed factors without an interval, which are of few rows, do not determine it.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = extent([np.log(np.array(v)) for v in values])
-        reached = extent([np.log(np.array(v)) for v in ends])
+        known = np.log(seen[np.isfinite(seen[:, 1])])
+        model = np.log(model)
+    low, high = extent([np.zeros(1), model[:, 0], known[:, 0]])
     if high - low < 0.02:  # a scale of a few thousandths would show noise as differences
         low, high = min(low, -0.01), max(high, 0.01)
-    low, high = effect_parts.readable_range(reached, low, high, ROOM)
-    name = f"factor of {shorten(found.quantity, LONG)}"
+    low, high = effect_parts.readable_range(extent([model[:, 1:], known[:, 1:]]), low, high)
+    name = f"{found.measure} of {shorten(found.quantity, LONG)}"
     return PlotAxis(name, None, math.exp(low), math.exp(high), 0.06, log=True)
+
+
+def _off_scale(found: Factors, y: PlotAxis, model: Floats, seen: Floats) -> tuple[str, ...]:
+    """Return notes on observed factors and on intervals that are beyond the axis."""
+    off = int(((seen[:, 0] < y.range[0]) | (seen[:, 0] > y.range[1])).sum())
+    notes = (f"{counted(off, f'observed {found.measure}')} off the scale",) if off else ()
+    return *notes, *effect_parts.off_scale(y, [(m[:, 1], m[:, 2]) for m in (model, seen)])
 
 
 def _model_marks(found: Factors, lines: Sequence[Factor], at: Floats) -> Iterator[Mark]:
     """Yield the factors: a curve with its interval, or a point with its interval per level; the base stands out."""
     factor = np.array([f.factor for f in lines])
-    ends = np.array([(1.0, 1.0) if f.is_base else (f.lower, f.upper) for f in lines]).T
     base = np.array([f.is_base for f in lines])
-    label = f"{level_text(found.confidence_level)} interval of a factor"
+    ends = np.where(base, 1.0, _numbers(lines, ())[0][:, 1:].T)
+    label = f"{level_text(found.confidence_level)} interval of the {found.measure}"
     curve = np.full(len(lines), not found.levels) & ~np.isnan([f.position for f in lines])
     known = np.isfinite(ends).all(axis=0)
     if curve.sum() > 1:
         if (known & ~base & curve).any():
             yield Area(at[curve], ends[0][curve], ends[1][curve], "interval", label)
-        yield Line(at[curve], factor[curve], "average", "factor")
+        yield Line(at[curve], factor[curve], "average", found.measure)
         if curve.sum() <= 30:
-            yield Points(at[curve & ~base], factor[curve & ~base], "vertex", "factor")
+            yield Points(at[curve & ~base], factor[curve & ~base], "vertex", found.measure)
     apart: Bools = ~curve & known & ~base
     if apart.any():
         yield Segments(at[apart], ends[0][apart], at[apart], ends[1][apart], "interval-bar", label)
     single = ~curve & ~base
     if single.any():
         style = "vertex" if found.levels else "missing"
-        yield Points(at[single], factor[single], style, "factor" if found.levels else MISSING)
+        name = found.measure if found.levels else MISSING
+        yield Points(at[single], factor[single], style, name)
     yield Points(at[base], factor[base], "independent", "base")
 
 
@@ -232,13 +251,16 @@ def _bounds(found: Factors, at: Floats, x: PlotAxis) -> tuple[list[float], list[
 
 
 def _exposure(
-    lines: Sequence[Factor], bounds: tuple[list[float], list[float]], x: PlotAxis
+    found: Factors,
+    lines: Sequence[Factor],
+    bounds: tuple[list[float], list[float]],
+    x: PlotAxis,
 ) -> Panel:
-    """Return the panel of the exposure of each line."""
+    """Return the panel of the exposure of each line; without weights, of the rows."""
     share = np.nan_to_num([100 * f.share for f in lines])
     left, right = (np.array(end) for end in bounds)
     gap = 0.1 * (right - left) if x.labels else 0.0
-    y = PlotAxis("exposure", "%", 0.0, float(share.max(initial=0.0)), 0.0)
+    y = PlotAxis(found.weighed_by, "%", 0.0, float(share.max(initial=0.0)), 0.0)
     bars = Rectangles(left + gap, right - gap, np.zeros(len(share)), share, "count")
     return Panel(x, y, (*effect_parts.backdrop(x), bars), effect_parts.COUNTS, kind="counts")
 
@@ -251,17 +273,22 @@ def _tip(found: Factors, f: Factor) -> Iterator[str]:
     level = level_text(found.confidence_level)
     unit = f" {clean(found.feature_unit)}" if found.feature_unit and not found.levels else ""
     yield f"{_name(found)}: {shorten(with_minus(f.text), LONG)}{unit}"
-    limits = (
-        "" if math.isnan(f.lower) else f" ({level} interval {number(f.lower)} to {number(f.upper)})"
+    limits = f" ({level} interval {number(f.lower)} to {number(f.upper)})"
+    limits = "" if f.few or math.isnan(f.lower) else limits
+    yield (
+        f"{found.measure} 1, the base"
+        if f.is_base
+        else f"{found.measure} {number(f.factor)}{limits}"
     )
-    yield "factor 1, the base" if f.is_base else f"factor {number(f.factor)}{limits}"
     for s, split in enumerate(found.split_values):
         low, high = f.observed_lower[s], f.observed_upper[s]
         limits = "" if math.isnan(low) else f" ({number(low)} to {number(high)})"
         which = f", {shorten(split, LONG)}" if split else ""
         yield f"observed{which} {number(f.observed[s])}{limits}"
     if not math.isnan(f.exposure):
-        yield f"{percent(f.share)} of the exposure"
+        yield f"{percent(f.share)} of the {found.weighed_by}"
+    if f.few:
+        yield RARE
 
 
 def _alt(found: Factors, lines: Sequence[Factor], title: Title) -> str:
@@ -270,5 +297,5 @@ def _alt(found: Factors, lines: Sequence[Factor], title: Title) -> str:
     least, most = (pick(known, key=lambda f: f.factor) for pick in (min, max))
     ends = [f"{number(f.factor)} at {shorten(with_minus(f.text), LONG)}" for f in (least, most)]
     text = f"{title}. The base is {shorten(with_minus(found.base.text), LONG)}; "
-    text += f"factors from {ends[0]} to {ends[1]}."
+    text += f"{found.measure}s from {ends[0]} to {ends[1]}."
     return " ".join([text, *found.remarks])
