@@ -70,8 +70,8 @@ def test_the_order_of_the_rows_does_not_matter(seed):
     rng = np.random.default_rng(seed)
     first, second = rng.permutation(len(old)), rng.permutation(len(new))
     ids = np.arange(len(old)), np.arange(len(new))
-    a = sd.drift(f, old, X_new=new, row_id=ids[0], row_id_new=ids[1], **QUIET)
-    b = sd.drift(f, old[first], X_new=new[second], row_id=first, row_id_new=second, **QUIET)
+    a = sd.drift(f, old, X_new=new, row_id_old=ids[0], row_id_new=ids[1], **QUIET)
+    b = sd.drift(f, old[first], X_new=new[second], row_id_old=first, row_id_new=second, **QUIET)
     for one, other in zip((*a.parts, *a.features), (*b.parts, *b.features), strict=True):
         for name, value in asdict(one).items():
             if isinstance(value, float):
@@ -86,7 +86,7 @@ def test_weights_are_repetitions(seed):
     rng = np.random.default_rng(seed)
     w = [rng.integers(0, 4, len(X)) for X in (old, new)]
     w[0][0] = w[1][0] = 2
-    weighted = sd.drift(f, old, g, new, sample_weight=w[0], sample_weight_new=w[1], **QUIET)
+    weighted = sd.drift(f, old, g, new, sample_weight_old=w[0], sample_weight_new=w[1], **QUIET)
     repeated = sd.drift(f, np.repeat(old, w[0], axis=0), g, np.repeat(new, w[1], axis=0), **QUIET)
     for one, other in zip(
         (*weighted.parts, *weighted.features), (*repeated.parts, *repeated.features), strict=True

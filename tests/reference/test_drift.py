@@ -56,7 +56,7 @@ def null_drift(kind: str, run: int) -> sd.Drift:
     X, more = rows(of, n_old + n_new, rng), dict[str, Any]()
     if kind == "weights":
         w = rng.exponential(size=len(X))
-        more = {"sample_weight": w[:n_old], "sample_weight_new": w[n_old:]}
+        more = {"sample_weight_old": w[:n_old], "sample_weight_new": w[n_old:]}
         more["weight_kind"] = "sampling"
     return sd.drift(model, X[:n_old], X_new=X[n_old:], random_state=run, **more, **QUIET)
 

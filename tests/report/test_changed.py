@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -111,6 +112,32 @@ def test_each_output_has_its_own(page):
     models = {name: LogisticRegression(C=c).fit(X, y) for name, c in (("old", 1.0), ("new", 1e-4))}
     report = sd.report(models, X, path=page, **QUIET)
     assert [d["output"] for d in changed(report)["drifts"]] == ["0", "1", "2"]
+
+
+def summary(page) -> list[str]:
+    """Return what the summaries of a page say of what changed."""
+    return re.findall(
+        r'<li><a href="#changed">What changed</a>: (.*?)</li>', page.read_text("utf-8")
+    )
+
+
+def test_the_summary_says_what_changed(page):
+    X, y = rows(400, 0)[["size", "age"]], np.arange(400) % 2
+    sd.report(Counted(0.0), rows(500, 0, 9.0), path=page, X_old=rows(400, 1), **QUIET)
+    (said,) = summary(page)
+    assert said.startswith("the mean prediction rose from ")
+    assert said.endswith("because rows moved.")
+    sd.report([Counted(0.0), Counted(9.0)], rows(400, 0), path=page, **QUIET)
+    (said,) = summary(page)  # of the view of both models
+    assert said.endswith("because the model changed.")
+    classes = LogisticRegression().fit(X, y + (X["age"] > 60))
+    report = sd.report(classes, X, path=page, X_old=X + 9.0, **QUIET)
+    verdicts = [d["verdict"][0] for d in changed(report)["drifts"]]
+    assert len(verdicts) == 3
+    for said, verdict in zip(summary(page), verdicts, strict=True):
+        assert said.split()[1:] == verdict.split()[1:]
+    sd.report(Counted(0.0), rows(100, 0), path=page, **QUIET)
+    assert not summary(page)
 
 
 def test_what_is_not_compared(page):

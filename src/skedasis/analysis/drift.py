@@ -28,7 +28,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Unpack, overload
+from typing import Literal, Unpack, cast, overload
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -50,7 +50,7 @@ from skedasis.engine.budget import (
     most_model_rows,
     on_a_sample,
 )
-from skedasis.engine.options import ALPHA, ExplainOptions, LimitedKeywords, takes_options
+from skedasis.engine.options import ALPHA, ExplainOptions, TwoTableKeywords, takes_options
 from skedasis.engine.prepare import Job, planned_like, prepare_rows, resolve_method_and_selection
 from skedasis.engine.rounds import compute
 from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
@@ -82,7 +82,7 @@ from skedasis.results.drift import (
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.multi_output import MultiOutput
-from skedasis.results.provenance import add_cost, summed_costs
+from skedasis.results.provenance import add_cost, as_provenance, summed_costs
 from skedasis.results.regions import rule_text
 from skedasis.stats.curve_sums import LocalSteps, Places, step_coefficients
 from skedasis.stats.holm import largest_rejected
@@ -101,11 +101,13 @@ def drift(
     new: ModelLike | None = None,
     X_new: TableLike | None = None,
     *,
-    y: ArrayLike | None = None,
+    y_old: ArrayLike | None = None,
     y_new: ArrayLike | None = None,
+    sample_weight_old: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
+    row_id_old: ArrayLike | None = None,
     row_id_new: ArrayLike | None = None,
-    **keywords: Unpack[LimitedKeywords],
+    **keywords: Unpack[TwoTableKeywords],
 ) -> MultiOutput[Drift]: ...
 
 
@@ -116,26 +118,30 @@ def drift(
     new: ModelLike | None = None,
     X_new: TableLike | None = None,
     *,
-    y: ArrayLike | None = None,
+    y_old: ArrayLike | None = None,
     y_new: ArrayLike | None = None,
+    sample_weight_old: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
+    row_id_old: ArrayLike | None = None,
     row_id_new: ArrayLike | None = None,
-    **keywords: Unpack[LimitedKeywords],
+    **keywords: Unpack[TwoTableKeywords],
 ) -> Drift: ...
 
 
-@takes_options(LimitedKeywords)
+@takes_options(TwoTableKeywords)
 def drift(
     old: ModelLike,
     X_old: TableLike,
     new: ModelLike | None = None,
     X_new: TableLike | None = None,
     *,
-    y: ArrayLike | None = None,
+    y_old: ArrayLike | None = None,
     y_new: ArrayLike | None = None,
+    sample_weight_old: ArrayLike | None = None,
     sample_weight_new: ArrayLike | None = None,
+    row_id_old: ArrayLike | None = None,
     row_id_new: ArrayLike | None = None,
-    **keywords: Unpack[LimitedKeywords],
+    **keywords: Unpack[TwoTableKeywords],
 ) -> Drift | MultiOutput[Drift]:
     """Return why the mean of a quantity changed: because rows moved, and because the model changed.
 
@@ -154,15 +160,18 @@ def drift(
     X_new : array, data frame or ParquetData, optional
         The new rows; by default the old ones: ``sd.drift(old, X, new)``. With the columns of `X_old`, matched by name
         in any order. Numbers may have other types, and there may be other levels.
-    y, y_new : array of labels, optional
-        For quantities that need labels, such as a loss: those of `X_old`, and of `X_new`.
-    sample_weight, sample_weight_new : array, optional
+    y_old, y_new : array of labels, optional
+        For quantities that need labels, such as a loss: those of `X_old`, and of `X_new`. Of `sd.parquet` data the
+        column is named there.
+    sample_weight_old, sample_weight_new : array, optional
         Weights of the rows of `X_old`, and of `X_new`.
-    row_id, row_id_new : array, optional
+    row_id_old, row_id_new : array, optional
         Unique identifiers of the rows of `X_old`, and of `X_new`: the random halves of the rows depend on them, by
         default on the positions. A row may be in both tables.
     sample : int or None
         Number of rows of each table, drawn at random. By default all; of data that are read in chunks at most 100,000.
+        All numbers are then of the drawn rows, so that the parts sum to the change; the intervals are as wide as for
+        so many rows, and the result says how many they are.
     keep_rows : int or str
         Memory for the local effects of the rows: with less, features are computed one after the other.
     schema, random_state, memory, n_jobs, progress, weight_kind, tree
@@ -210,6 +219,9 @@ def drift(
     in the data says. Its groups are exact; and for each feature `DriftFeature.curve_change` says how far its effect
     changed, as the standard deviation over the rows of the effect on d.
 
+    **Of a loss,** rows are rows with their labels: "rows moved" contains a change of the labels of rows with the same
+    features. It is in "jointly", because an effect is a function of its feature.
+
     **Tests.** "No change" means one model, and rows of one distribution. Then something is said to have changed in at
     most 5 % of all cases: Holm's correction is over all tests of the result. Of two models, what is
     found is what other rows of the same populations would show, too.
@@ -247,12 +259,20 @@ def drift(
             "a second model, a second table, or both",
             "Write sd.drift(model, X_old, X_new=X_new), or sd.drift(old, X, new)",
         )
-    options = replace(ExplainOptions.of("drift", y=y, **keywords), heterogeneity_rows=0)
+    options = replace(
+        ExplainOptions.of(
+            "drift", y=y_old, sample_weight=sample_weight_old, row_id=row_id_old, **keywords
+        ),
+        heterogeneity_rows=0,
+    )
     given = _OfNewTable(y_new, sample_weight_new, row_id_new)
     quantities = [as_quantity(old)]
     if new is not None and new is not old:
         quantities.append(as_quantity(new))
     rows = _rows(X_old, X_new, options, given)
+    if rows.dataset.y is None and any(q.labelled for q in quantities):
+        fix = "Pass y_old=, and y_new= of a second table"
+        raise DataError(quantities[0].describe(), "no labels", "the label of each row", fix)
     drawn = _within_limit(rows, quantities, options)
     if drawn is not None:
         options = replace(options, sample=drawn)
@@ -408,12 +428,6 @@ class _Tables:
             found[table] = self.weights[table].sum()
         return found
 
-    def is_in(self, table: slice) -> Bools:
-        """Return which rows are in a table, (n,)."""
-        found = np.zeros(len(self), dtype=bool)
-        found[table] = True
-        return found
-
     def mean(self, values: Floats, table: slice, some: Bools | None = None) -> float:
         """Return the weighted mean over a table, or over some of its rows."""
         w = self.weights[table] if some is None else self.weights[table] * some[table]
@@ -424,13 +438,23 @@ class _Tables:
         """Return what the weights mean."""
         return "sampling" if self.dataset.sampling_weights else "frequency"
 
-    def estimate(
-        self, value: float, influence: Floats, some: Bools | None = None, more: float = 0.0
-    ) -> _Tested:
-        """Return a number with the error of the sum over the tables of the means of an influence.
+    def total(self, values: Floats, some: Bools | None = None) -> float:
+        """Return the sum over the tables of the means of all, or of some rows."""
+        return sum(self.mean(values, table, some) for table in self.slices)
 
-        `more` is a further squared error, of independent rows.
+    def estimate(
+        self,
+        influence: Floats,
+        some: Bools | None = None,
+        *,
+        value: float | None = None,
+        more: float = 0.0,
+    ) -> _Tested:
+        """Return the sum over the tables of the means of an influence with its error, or a value with this error.
+
+        `more` is a further squared error, as if of independent rows.
         """
+        value = self.total(influence, some) if value is None else value
         unit, errors = power_of_two(influence), list[tuple[float, float]]()
         for table in self.slices:
             own = slice(None) if some is None else some[table]
@@ -461,7 +485,7 @@ def _rows(
     if X_new is None or X_new is X_old:
         for name, value in vars(given).items():
             if value is not None:
-                got, fix = f"{name}_new and one table", f"Pass {name}=, which is of X_old"
+                got, fix = f"{name}_new and one table", f"Pass {name}_old=, which is of X_old"
                 raise DataError(f"drift({name}_new)", got, f"{name}_new with X_new", fix)
         return _Tables(old, len(old), one=True)
     of_new = replace(options, y=given.y, sample_weight=given.sample_weight, row_id=given.row_id)
@@ -470,7 +494,7 @@ def _rows(
     for name, one, other in (("y", old.y, new.y), ("row_id", old.keys, new.keys)):
         if (one is None) != (other is None):
             which = "X_old" if other is None else "X_new"
-            fix = f"Pass both {name}= and {name}_new="
+            fix = f"Pass both {name}_old= and {name}_new="
             raise DataError(f"drift({name})", f"{name} of {which} only", "of both tables", fix)
     whole = as_dataset(stacked(first.X, second.X), schema=options.schema)
     places = [d.table_rows(np.arange(len(d))) for d in (old, new)]
@@ -489,9 +513,20 @@ def _rows(
         # Rows with the same identifier are in the same half, whatever their table.
         keys=np.concatenate([old.identifiers, new.identifiers]),
         sampled=old.sampled or new.sampled,
+        origin=_origin([old, new]),
         sampling_weights=old.sampling_weights,
     )
     return _Tables(dataset, len(old), one=False)
+
+
+def _origin(tables: Sequence[Dataset]) -> dict[str, JsonValue]:
+    """Return what provenances say of both tables: their sources, and of how many rows they are a sample."""
+    sources = [str(d.origin["source"]) for d in tables if "source" in d.origin]
+    found: dict[str, JsonValue] = {"source": ", ".join(sources)} if sources else {}
+    if any("sample" in d.origin for d in tables):
+        of = sum(cast("int", d.origin.get("source_rows", len(d))) for d in tables)
+        found |= {"sample": sum(map(len, tables)), "source_rows": of}
+    return found
 
 
 def _common_outputs(models: Sequence[Mapping[OutputLabel, Quantity]]) -> list[OutputLabel]:
@@ -710,9 +745,7 @@ class _DriftParts:
     def mean(self) -> Floats:
         """The average of both models at the rows, less its mean over both tables, (n,)."""
         average = self.old if self.new is self.old else (self.old + self.new) / 2
-        return average - sum(self.rows.mean(average, t) for t in self.rows.slices) / len(
-            self.rows.slices
-        )
+        return average - self.rows.total(average) / len(self.rows.slices)
 
     @cached_property
     def difference(self) -> Floats:
@@ -724,17 +757,19 @@ class _DriftParts:
         """Return the change, "rows moved", "model changed" and "jointly"."""
         rows, d, moved = self.rows, self.difference, np.zeros(len(self.rows))
         half = 1.0 / len(rows.slices)
-        model = rows.estimate(half * sum(rows.mean(d, t) for t in rows.slices), half * d)
-        change, shift = model, _NONE
+        change = model = rows.estimate(half * d)
+        shift = _NONE
         if not rows.one:
             moved = rows.sign * self.mean
-            shift = rows.estimate(sum(rows.mean(moved, t) for t in rows.slices), moved)
+            shift = rows.estimate(moved)
             # At the old rows the old model, which is the average less half of the difference.
-            change = rows.estimate(shift.value + model.value, moved + half * d)
+            change = rows.estimate(moved + half * d, value=shift.value + model.value)
         if self.new is self.old:
             model = _NONE
         left = shift.value - math.fsum(f.value for f in self.features)
-        jointly = _NONE if rows.one else rows.estimate(left, moved - self.influence, more=self.more)
+        jointly = (
+            _NONE if rows.one else rows.estimate(moved - self.influence, value=left, more=self.more)
+        )
         return {CHANGE: change, ROWS: shift, MODEL: model, JOINTLY: self._beyond_rounding(jointly)}
 
     def _beyond_rounding(self, of: Estimate) -> Estimate:
@@ -751,15 +786,14 @@ class _DriftParts:
         within = places.shares(w) * w.sum() / max(float(known.sum()), 1e-300)
         if not rows.one:
             curve = curves[0] if len(curves) == 1 else curves[0].combined(curves[1], 0.5, 0.5)
-            shares = [places.shares(np.where(rows.is_in(t), w, 0.0)) for t in rows.slices]
+            shares = [places.shares(np.where(rows.sign == side, w, 0.0)) for side in (-1.0, 1.0)]
             at = rows.sign * places.at(curve.value, curve.missing)
             of_nodes = shares[1] - shares[0]
             # Without the rows whose value is missing, the centre of the curve does not cancel.
             absent = float(of_nodes.sum())
             own = at + rows.table_weight * curve.influence(of_nodes - absent * within, w, rows.kind)
             more = (absent * curve.missing_error) ** 2
-            carried = sum(rows.mean(at, t) for t in rows.slices)
-            carried = self._beyond_rounding(rows.estimate(carried, own, more=more))
+            carried = self._beyond_rounding(rows.estimate(own, value=rows.total(at), more=more))
             self.influence += own
             self.more += more
         if len(curves) == 2 and self.new is not self.old:
@@ -799,7 +833,7 @@ class _DriftParts:
         own = (
             curve.influence(2.0 * within * centred / unit, w, rows.kind) * rows.table_weight / unit
         )
-        found = rows.estimate(square, part * (off2 - square) + own)
+        found = rows.estimate(part * (off2 - square) + own, value=square)
         size = math.sqrt(square)
         change = Estimate(unit * size, unit * found.std_error / (2.0 * size), found.df)
         return change, self._p_of_curve(curve, within, unit)
@@ -861,9 +895,8 @@ class _DriftParts:
             * self.mean
             * (means - means @ [groups.share(k) for k in range(len(groups))])[groups.group]
         )
-        some = ~groups.half
-        value = sum(rows.mean(influence, t, some) for t in rows.slices)
-        return rows.estimate(value, influence, some).p_value / 2.0 if value > 0 else 1.0
+        tested = rows.estimate(influence, ~groups.half)
+        return tested.p_value / 2.0 if tested.value > 0 else 1.0
 
     def group_lines(
         self,
@@ -887,15 +920,13 @@ class _DriftParts:
         """Return what the rows of a group contribute to a part, from some rows of all."""
         rows, half = self.rows, 1.0 / len(self.rows.slices)
         if part == MODEL:
-            influence = half * self.difference * inside
-            value = sum(rows.mean(influence, t, some) for t in rows.slices)
-            return rows.estimate(value, influence, some)
-        centred = self.mean - half * sum(rows.mean(self.mean, t, some) for t in rows.slices)
+            return rows.estimate(half * self.difference * inside, some)
+        centred = self.mean - half * rows.total(self.mean, some)
         influence = rows.sign * centred * inside
-        value = sum(rows.mean(influence, t, some) for t in rows.slices)
         # The centre is a mean over these rows, too.
-        share = sum(rows.mean(rows.sign * inside, t, some) for t in rows.slices)
-        return rows.estimate(value, influence - half * share * centred, some)
+        share = rows.total(rows.sign * inside, some)
+        value = rows.total(influence, some)
+        return rows.estimate(influence - half * share * centred, some, value=value)
 
     def _group(
         self,
@@ -975,8 +1006,9 @@ class _DriftParts:
             self.new is self.old,
             quantity.name,
             quantity.unit,
+            quantity.labelled,
             rows.dataset.library,
-            {**record, "quantity": quantity.describe()},
+            as_provenance({**record, "quantity": quantity.describe()}),
         )
 
 

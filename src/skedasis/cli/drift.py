@@ -76,6 +76,8 @@ def drift(opts: DriftOptions, terminal: Terminal) -> Document:
     table = None if path is None else inputs.read(opts, path, terminal)
     model = None if spec is None else opts.quantity_of(inputs.load(opts, spec, terminal))
     keywords = {name: value for name, value in s.keywords.items() if name != "groups"}
+    for name in ("y", "sample_weight"):
+        keywords[f"{name}_old"] = keywords.pop(name)
     found = opts.quantity_of(s.model)
     if table is None:
         return s.finish(output.by_class(sd.drift(found, s.data, model, **keywords)))

@@ -58,11 +58,9 @@ if TYPE_CHECKING:
 # Keywords, for type checkers and editors. The text below a key is what editors show, and the help text of the option.
 
 
-class CommonKeywords(TypedDict, total=False):
-    """The keywords that `explain`, `report`, `diagnose` and `null_distribution` share."""
+class RowsKeywords(TypedDict, total=False):
+    """The keywords of all functions that evaluate a model at rows."""
 
-    sample_weight: ArrayLike | None
-    """Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent."""
     schema: Schema | None
     """Kinds, units and orders of levels of columns whose types do not determine them."""
     random_state: RandomState
@@ -81,6 +79,13 @@ class CommonKeywords(TypedDict, total=False):
     """Whether tree ensembles are explained from their structure, without model calls."""
 
 
+class CommonKeywords(RowsKeywords, total=False):
+    """The keywords that `explain`, `report`, `diagnose` and `null_distribution` share."""
+
+    sample_weight: ArrayLike | None
+    """Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent."""
+
+
 class ReportKeywords(CommonKeywords, total=False):
     """The keywords that `report` passes on to `explain`."""
 
@@ -92,15 +97,20 @@ class ReportKeywords(CommonKeywords, total=False):
     """Largest number of rows at which the model is called. By default there is no limit."""
 
 
-class LimitedKeywords(CommonKeywords, total=False):
-    """The keywords of functions that keep to a number of model rows."""
+class TwoTableKeywords(RowsKeywords, total=False):
+    """The keywords of functions of two tables, each with its own labels, weights and identifiers."""
 
     weight_kind: WeightKind
     """What weights mean for standard errors."""
-    row_id: ArrayLike | None
-    """Unique row identifiers."""
     max_model_rows: int | None
     """Largest number of rows at which the model is called. By default there is no limit."""
+
+
+class LimitedKeywords(CommonKeywords, TwoTableKeywords, total=False):
+    """The keywords of functions that keep to a number of model rows."""
+
+    row_id: ArrayLike | None
+    """Unique row identifiers."""
 
 
 class RowValuesKeywords(LimitedKeywords, total=False):

@@ -31,6 +31,12 @@ class PageChanges:
     drifts: Mapping[Label, Drift]
     why_not: str = ""
 
+    def said(self, output: str) -> str:
+        """Return the first sentence about an output of the page; empty if nothing is compared."""
+        named = {"" if label is None else str(label): drift for label, drift in self.drifts.items()}
+        found = named.get(output, named.get(""))
+        return "" if found is None else found.verdict[0]
+
 
 NOTHING = PageChanges({})
 
@@ -59,9 +65,9 @@ def what_changed(
             old.X,
             runners[-1].quantity,
             runners[-1].X,
-            y=old.y,
+            y_old=old.y,
             y_new=options.y,
-            sample_weight=old.sample_weight,
+            sample_weight_old=old.sample_weight,
             sample_weight_new=options.sample_weight,
             schema=options.schema,
             random_state=options.random_state,

@@ -106,6 +106,7 @@ def first_screen(
     whom = {f for f, other in by.items() if (f, other) not in told}
     first = [f.features[0] for f in said if f.kind == "feature" and f.features]
     shares = section.variance_shares
+    alone = len({one.of for one in content.sections}) == 1
     return {
         "shown": shown,
         "name": section.name,
@@ -117,7 +118,10 @@ def first_screen(
         "models": [],
         "variance_shares": shares and variance_bar(shares),
         "no_variance_shares": section.reasons.get("variance_shares", ""),
-        "findings": [_linked(f, anchors) for f in said],
+        "findings": [
+            *(_linked(f, anchors) for f in said),
+            *(_changed(content, section) if alone else []),
+        ],
         "more": [_linked(f, anchors) for f in every if f not in said],
         "about": quantity_phrase(section),
         "curves_name": "The features above, in the same order"
@@ -233,6 +237,13 @@ def _linked(found: Sentence, anchors: Mapping[str, str]) -> Context:
     return {"name": "", "anchor": "", "text": found.text}
 
 
+def _changed(content: ReportContent, section: ModelSection) -> list[Context]:
+    """Return what changed of an output as a finding, which is a link to its section; none if nothing is compared."""
+    said = content.changed.said(section.output)
+    text = f": {said[:1].lower()}{said[1:]}"
+    return [{"name": "What changed", "anchor": "changed", "text": text}] if said else []
+
+
 # ------------------------------------------------------------------------------------ the variance shares
 def variance_bar(shares: VarianceShares) -> list[Context] | None:
     """Return what the curves shown explain as one bar: average curves, curves of regions, and what is left."""
@@ -316,7 +327,10 @@ def models_first_screen(
         "models": lines,
         "variance_shares": None,
         "no_variance_shares": "",
-        "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
+        "findings": [
+            *(_linked(f, anchors) for f in models_findings(together, content.features)),
+            *_changed(content, sections[0]),
+        ],
         "curves_name": "The features that change the predictions of these models most",
         "curves": curves,
         "note": f"{IMPORTANCE}. {BAND}.",

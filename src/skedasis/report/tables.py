@@ -312,10 +312,11 @@ def drift_tables(drift: Drift) -> list[NumberTable]:
         cells = {
             "Group of rows": [with_minus(g.group) for g in groups],
             "Part of": [g.part for g in groups],
-            "Total": [signed(g.total) for g in groups],
+            "All rows": [signed(g.total) for g in groups],
+            "Tested rows": [signed(g.value) for g in groups],
             "Interval": [ends_text(g) for g in groups],
             "Share of rows": [shares_text(g, same_rows=drift.same_rows) for g in groups],
         }
-        said = "Groups of rows; intervals are of the rows that did not choose them."
+        said = "Groups of rows. Half of the rows chose them; the intervals are of the others, the tested rows."
         found.append(NumberTable(said, cells))
     return found

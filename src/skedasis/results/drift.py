@@ -12,11 +12,11 @@ import numpy as np
 
 from skedasis._calls import checked_call
 from skedasis._numbers import counted, number, p_value, percent, signed, with_minus
-from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.described import Documented, columns_of
-from skedasis.results.display import Ranking, RankLine, ResultWithTables, align_columns
+from skedasis.results.display import Ranking, RankLine, ResultWithTables, align_columns, sample_text
 from skedasis.results.export import TableColumns
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.sentences import DRIFT, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.stats.student import interval_of
@@ -213,9 +213,11 @@ class Drift(ResultWithTables[DriftTable]):
     """Whether one model was given, or both give the same values at all rows."""
     quantity: str = "prediction"
     unit: str | None = None
+    labelled: bool = False
+    """Whether the quantity needs labels, as a loss does: rows are then rows with their labels."""
     library: str | None = None
     """Data frame library of the rows, which `to_frame` uses by default."""
-    provenance: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    provenance: Provenance = field(default_factory=no_provenance)
 
     @property
     def parts(self) -> tuple[DriftPart, ...]:
@@ -285,6 +287,7 @@ class Drift(ResultWithTables[DriftTable]):
         rows = counted(self.rows_old, "row")
         if not self.same_rows:
             rows = f"{counted(self.rows_old, 'old row')}, {counted(self.rows_new, 'new row')}"
+        rows += sample_text(self.provenance)
         lines = [f"Drift of the mean {self.quantity}: {rows}", *self.verdict, ""]
         head = ["part", "value", "95 % interval", "", "found"]
         table = [head, *(_line(p.part, p.value, p, p.p_value, p.found) for p in self.parts[:3])]
@@ -297,7 +300,15 @@ class Drift(ResultWithTables[DriftTable]):
         for part in (ROWS, MODEL):
             groups = self.groups_of(part)
             if len(groups) > 1:
-                table = [[f"{part}: groups of rows", "total", "95 % interval", "share of rows"]]
+                table = [
+                    [
+                        f"{part}: groups of rows",
+                        "all rows",
+                        "tested rows",
+                        "95 % interval",
+                        "share of rows",
+                    ]
+                ]
                 table += [_group_line(group, same_rows=self.same_rows) for group in groups]
                 lines += ["", *align_columns(table)]
         changed = sorted((f for f in self.features if f.curve_change > 0), key=_by_curve)
@@ -349,7 +360,13 @@ def shares_text(group: DriftGroup, *, same_rows: bool) -> str:
 
 def _group_line(group: DriftGroup, *, same_rows: bool) -> list[str]:
     shares = shares_text(group, same_rows=same_rows)
-    return [with_minus(group.group), signed(group.total), ends_text(group), shares]
+    return [
+        with_minus(group.group),
+        signed(group.total),
+        signed(group.value),
+        ends_text(group),
+        shares,
+    ]
 
 
 # --- what is said ---------------------------------------------------------------------------------
@@ -368,7 +385,7 @@ def _verdict(drift: Drift) -> list[str]:
     if not drift.found:
         return [tell(DRIFT["none"], **facts)]
     causes = [
-        tell(DRIFT[part.part], value=part.value)
+        tell(DRIFT[part.part], value=part.value, labels=drift.labelled)
         for part in (drift.rows_moved, drift.model_changed)
         if part.found
     ]

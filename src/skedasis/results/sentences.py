@@ -741,7 +741,7 @@ DRIFT: Mapping[str, str] = {
         "is made of did[: {causes:list}]."
     ),
     "models": "The old model is {old}, the new one {new}.",
-    "rows moved": "{value:signed} because rows moved",
+    "rows moved": "{value:signed} because rows[ or their labels{labels:|}] moved",
     "model changed": "{value:signed} because the model changed",
     "features": "Rows moved, by feature: {parts:list}.",
     "groups: rows moved": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def test_parts_and_their_errors_by_plain_numpy(weighted):
     old, new = table(0, 300), table(1, 200, 0.5)
     rng = np.random.default_rng(2)
     w = [rng.integers(1, 4, n).astype(float) if weighted else np.ones(n) for n in (300, 200)]
-    weights: Any = {"sample_weight": w[0], "sample_weight_new": w[1]} if weighted else {}
+    weights: Any = {"sample_weight_old": w[0], "sample_weight_new": w[1]} if weighted else {}
 
     def other(X: np.ndarray) -> np.ndarray:
         return curved(X) + 0.3 * (X[:, 1] > 0)
@@ -139,6 +140,11 @@ def test_groups_partition_the_change_and_are_said_with_their_shares():
     assert largest.mean_new == pytest.approx(changed(new[inside[1]]).mean())
     assert largest.lower < largest.total < largest.upper
     assert any("where x1 > 1" in said for said in found.verdict)
+    # The interval is of the tested rows, whose value stands beside the total.
+    line = next(row for row in str(found).splitlines() if row.startswith("x1 > 1 "))
+    assert [float(cell) for cell in re.split(r"  +", line)[1:3]] == pytest.approx(
+        [largest.total, largest.value], rel=0.01
+    )
 
 
 def test_the_population_stability_index_is_that_of_shares():
@@ -272,10 +278,13 @@ def test_a_loss_drifts_with_the_labels_of_both_tables():
     y = X[:, 0] + np.random.default_rng(1).normal(size=600)
     model = LinearRegression().fit(X, y)
     q = sd.loss(model, "squared_error")
-    found = sd.drift(q, X[:300], X_new=X[300:], y=y[:300], y_new=y[300:] + 1.0, **QUIET)
+    found = sd.drift(q, X[:300], X_new=X[300:], y_old=y[:300], y_new=y[300:] + 1.0, **QUIET)
     error = (model.predict(X) - np.where(np.arange(600) < 300, y, y + 1.0)) ** 2
     assert found.change.value == pytest.approx(error[300:].mean() - error[:300].mean())
     assert found.change.found
+    # The labels changed, not the rows: no effect of a feature carries it.
+    assert found.verdict[0].endswith("because rows or their labels moved.")
+    assert found.jointly.value == pytest.approx(found.change.value, rel=0.1)
 
 
 def test_several_outputs_have_a_drift_each():
@@ -307,6 +316,14 @@ def test_streams_are_explained_by_rows_that_are_drawn(tmp_path):
     )
     assert drawn.rows_old == drawn.rows_new == 100
     assert drawn.provenance["exact"] is False
+    assert (drawn.provenance["sample"], drawn.provenance["source_rows"]) == (200, 1000)
+    assert all(repr(stream) in drawn.provenance["source"] for stream in streams)
+    assert str(drawn).startswith(
+        "Drift of the mean prediction: 100 old rows, 100 new rows, a sample of 200 of 1,000 rows\n"
+    )
+    # All numbers are of the drawn rows: parts sum to the change.
+    assert drawn.mean_new - drawn.mean_old == pytest.approx(drawn.change.value)
+    assert "sample" not in str(found).splitlines()[0]
 
 
 # --- costs ----------------------------------------------------------------------------------------
@@ -383,7 +400,7 @@ def test_strange_rows():
     zero = np.zeros(100)
     zero[:40] = 1.0
     X = table(0, 100)
-    left = sd.drift(curved, X, X_new=X, sample_weight_new=None, sample_weight=zero, **QUIET)
+    left = sd.drift(curved, X, X_new=X, sample_weight_new=None, sample_weight_old=zero, **QUIET)
     assert left.same_rows
     assert left.rows_old == 40
     hostile = pd.DataFrame({"<script>alert(1)</script>": X[:, 0]})
@@ -399,9 +416,13 @@ def test_strange_rows():
         (lambda f, X: sd.drift(f, X, f, X[:, :2]), "2 columns"),
         (lambda f, X: sd.drift(f, X, f, pd.DataFrame(X)), "a table of pandas"),
         (lambda f, X: sd.drift(f, X, f, y_new=X[:, 0]), "y_new and one table"),
-        (lambda f, X: sd.drift(f, X, f, X + 1, row_id=np.arange(60)), "row_id of X_old only"),
+        (lambda f, X: sd.drift(f, X, f, X + 1, row_id_old=np.arange(60)), "row_id of X_old only"),
         (lambda f, X: sd.drift(f, X, sd.prediction(f, unit="EUR"), X + 1), "the unit 'EUR'"),
-        (lambda f, X: sd.drift(f, X, f, X + 1, y=X[:, 0]), "y of X_old only"),
+        (lambda f, X: sd.drift(f, X, f, X + 1, y_old=X[:, 0]), "y of X_old only"),
+        (
+            lambda f, X: sd.drift(sd.loss(f, "squared_error"), X, f, X + 1),
+            "Pass y_old=, and y_new=",
+        ),
         (lambda f, X: sd.drift(f, X, X_new=X[:0]), "0 rows"),
         (
             lambda f, X: sd.drift(f, pd.DataFrame({"a": X[:, 0]}), f, pd.DataFrame({"b": [1.0]})),
@@ -457,7 +478,7 @@ def test_sampling_weights_have_no_size():
             old,
             lambda X: 1.2 * X[:, 0] + 0.3 * X[:, 1] ** 2,
             new,
-            sample_weight=size * weights[0],
+            sample_weight_old=size * weights[0],
             sample_weight_new=size * weights[1],
             weight_kind="sampling",
         )
