@@ -266,7 +266,10 @@ def as_class_codes(y: Values, k: int) -> Ints:
 
 def _distinct(labels: Values) -> str:
     """Return the first distinct labels as text, for a message."""
-    return _listed(list(dict.fromkeys(repr(v) for v in labels[:10_000].tolist())), quoted=True)
+    some = labels[:10_000]
+    if some.dtype.kind in "mM":  # as lists, times of nanoseconds are integers
+        some = some.astype(str)
+    return _listed(list(dict.fromkeys(repr(v) for v in some.tolist())), quoted=True)
 
 
 def _listed(labels: Sequence[object], quoted: bool = False) -> str:

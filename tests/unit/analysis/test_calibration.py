@@ -326,12 +326,17 @@ def test_what_no_label_is_compared_with_is_refused(rows):
     [
         (None, "no labels"),
         ("text", "not numbers, such as"),
+        ("dates", r"not numbers, such as \['2024-01-01"),
         ("missing", r"missing labels \(NaN or None\) for 36 of 2,000 rows"),
     ],
 )
 def test_labels_that_are_no_numbers_are_refused(rows, labels, said):
     X, y = rows
-    given = {"text": np.full(2000, "a"), "missing": np.where(X[:, 0] < 9, np.nan, y)}.get(labels)
+    given = {
+        "text": np.full(2000, "a"),
+        "dates": np.full(2000, np.datetime64("2024-01-01", "ns")),
+        "missing": np.where(X[:, 0] < 9, np.nan, y),
+    }.get(labels)
     asked: list[int] = []
 
     def counted(X):
