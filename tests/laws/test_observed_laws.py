@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.analysis.row_groups import find_row_groups
+from skedasis.data.dataset import as_dataset
 from skedasis.results.observed import OBSERVED_MEANS, Observed
 from tests.helpers import frame, of_frame
 
@@ -88,3 +91,53 @@ def test_the_values_of_a_split_partition_the_rows(method):
         for of in OBSERVED_MEANS:
             means = np.nan_to_num(vars(seen)[of])
             _near((means * seen.weight).sum(axis=0) / whole.weight[0], vars(whole)[of][0])
+
+
+# --- one cell, one error --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["none", "frequency", "sampling"])
+def test_a_cell_has_one_error_wherever_it_is_said(kind):
+    """Observed means, bins of a calibration, groups of rows as in weak spots, and drift."""
+    rng = np.random.default_rng(7)
+    w = rng.integers(1, 5, 4000) if kind == "frequency" else rng.uniform(0.05, 1, 4000)
+    p = rng.uniform(size=(4000, 1))
+    y = p[:, 0] + (p[:, 0] > 0.7) + rng.normal(size=4000) / np.sqrt(w)
+    given: dict[str, Any] = {} if kind == "none" else {"sample_weight": w, "weight_kind": kind}
+    options: dict[str, Any] = {"observed": True, "heterogeneity_rows": 0, **given}
+
+    def seen(edges: Any, split: Any = None) -> Observed:
+        method = sd.ALE(bins=sd.Edges(edges))
+        found = sd.explain(_first, p, 0, y=y, method=method, split=split, **options).observed
+        assert found is not None
+        return found
+
+    quarters = np.linspace(0, 1, 5)
+    bins = sd.calibration(_first, p, y, method="bins", bins=sd.Edges(quarters), **given).points
+    cells = seen(quarters)
+    _near(cells.residual_error[0], np.array([b.std_error for b in bins]))
+    _near(cells.df[0], np.array([b.df for b in bins]))
+
+    rows = as_dataset(p, sample_weight=None if kind == "none" else w)
+    rows = replace(rows, sampling_weights=kind == "sampling")
+    residual = y - p[:, 0]
+    groups = find_row_groups(residual, rows, 0, purpose="test", max_depth=1)
+    assert len(groups.leaves) == 2
+    parts = seen([0, 1], np.where(groups.half, 2, groups.group))
+    for g in (0, 1):
+        mean = groups.mean(residual, g)
+        _near(parts.residual[g, 0], np.asarray(mean.value))
+        _near(parts.residual_error[g, 0], np.asarray(mean.std_error))
+        _near(parts.df[g, 0], np.asarray(mean.df))
+
+    old = np.arange(4000) < 2500
+    tables = seen([0, 1], np.where(old, "old", "new"))
+    new_rows = {"sample_weight_new": w[~old]} if given else {}
+    if given:
+        given["sample_weight"] = w[old]
+    drift = sd.drift(_first, p[old], _first, p[~old], **given, **new_rows)
+    _near(np.hypot(*tables.prediction_error[:, 0]), np.asarray(drift.change.std_error))
+
+
+def _first(X: Any) -> Any:
+    return X[:, 0]

@@ -41,6 +41,20 @@ def fitted(X: pd.DataFrame, y: np.ndarray, weight: np.ndarray, model: object) ->
     return pipeline.fit(X, y, **{f"{type(model).__name__.lower()}__sample_weight": weight})
 
 
+def test_observed_factors_have_the_error_of_counts():
+    """The logarithm of a ratio of Poisson rates has the variance 1 / claims + 1 / claims at the base."""
+    X, exposure, claims, _ = portfolio(0)
+    q = sd.prediction(lambda X: np.ones(len(X)), inverse="log")
+    options = {"y": claims / exposure, "sample_weight": exposure, "weight_kind": "sampling"}
+    e = sd.explain(q, X, "region", method="ale", observed=True, heterogeneity_rows=0, **options)
+    count = {level: claims[X["region"] == level].sum() for level in TRUE["region"]}
+    for f in e.factors("rural"):
+        if not f.is_base:
+            error = np.sqrt(1 / count[f.text] + 1 / count["rural"])
+            width = np.log(f.observed_upper[0] / f.observed[0])
+            assert width == pytest.approx(1.96 * error, rel=0.04)
+
+
 @pytest.mark.parametrize("method", ["ale", "pdp"])
 def test_frequency_recovers_the_true_factors(method):
     X, exposure, claims, _ = portfolio(0)

@@ -80,7 +80,7 @@ def finalize_task(
         return result
     key, about = (label, task.key), result.about
     if job.observed is not None:
-        means = job.observed.means(task.key, aside, job.outputs[label], result, kind)
+        means = job.observed.means(task.key, aside, job.outputs[label], result)
         result = replace(result, observed=means)
     result = replace(
         result, about=replace(about, quantity_mean=scores.quantity_mean(job, key, about))

@@ -36,7 +36,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.observed import Observed
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.moments import CellMeans, Moments
 
 if TYPE_CHECKING:
     from skedasis.engine.prepare import TaskKey
@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 _LABEL, _PREDICTION, _RESIDUAL, _AXIS = (
     f"observed {name}" for name in ("label", "prediction", "residual", "axis")
 )
+_SQUARED = {name: f"{name}, squared weights" for name in (_LABEL, _PREDICTION, _RESIDUAL)}
 
-OBSERVED = (_LABEL, _PREDICTION, _RESIDUAL, _AXIS)
+OBSERVED = (*_SQUARED, *_SQUARED.values(), _AXIS)
 """Keys of the moments."""
 
 FEWEST_VALUES, MOST_VALUES = 2, 6
@@ -287,6 +288,8 @@ class ObservedWork:
 
     cells: Mapping[ResultKey, ObservedCells]
     split: RowSplit
+    sampling: bool = False
+    """Whether weights are sampling weights."""
     predictions: Mapping[OutputLabel, Floats] | None = None
     """Those of all rows in memory, (n,), which the pass fills in for the means of regions; None if it does not."""
 
@@ -327,18 +330,20 @@ class ObservedWork:
         part, weights = self.split.of_rows(batch), batch.weights
         index = cell if part is None else cell * splits + part
         inside = (cell >= 0) & ~np.isnan(next(iter(numbers.values()))[0])
-        if inside.all():
-            return {k: _in_cells(own, x, index, size, weights) for k, own in numbers.items()}
-        some = np.flatnonzero(inside)
-        index, x, weights = (
-            index.take(some),
-            None if x is None else x.take(some),
-            None if weights is None else weights.take(some),
-        )
-        return {
-            k: _in_cells([a.take(some) for a in own], x, index, size, weights)
-            for k, own in numbers.items()
-        }
+        if not inside.all():
+            some = np.flatnonzero(inside)
+            index, x, weights = (
+                index.take(some),
+                None if x is None else x.take(some),
+                None if weights is None else weights.take(some),
+            )
+            numbers = {k: [a.take(some) for a in own] for k, own in numbers.items()}
+        found = {k: _in_cells(own, x, index, size, weights) for k, own in numbers.items()}
+        if weights is not None and self.sampling:
+            for k, own in numbers.items():
+                more = _in_cells(own, None, index, size, weights**2)
+                found[k] |= {_SQUARED[name]: m for name, m in more.items()}
+        return found
 
     def of_rows(
         self,
@@ -346,7 +351,6 @@ class ObservedWork:
         batch: Batch,
         quantity: Quantity,
         effect: Effect,
-        kind: WeightKind,
     ) -> Observed | None:
         """Return the means of a feature at some of the rows; None without their predictions."""
         label, name = key
@@ -354,7 +358,7 @@ class ObservedWork:
             return None
         prediction = self.predictions[label][batch.places]
         numbers = {label: _numbers_of(quantity, batch, prediction)}
-        return self.means(name, self._moments(name, batch, numbers)[label], quantity, effect, kind)
+        return self.means(name, self._moments(name, batch, numbers)[label], quantity, effect)
 
     def means(
         self,
@@ -362,7 +366,6 @@ class ObservedWork:
         moments: Mapping[str, Moments],
         quantity: Quantity,
         effect: Effect,
-        kind: WeightKind,
     ) -> Observed | None:
         """Return the means of a feature from the moments of all rows; None if there are none."""
         cells, scale = self.cells[name], quantity.on_label_scale()
@@ -379,9 +382,9 @@ class ObservedWork:
         def of_cells(
             place: Ints, low: Floats, high: Floats, points: Floats, missing: Observed | None
         ) -> Observed:
+            some = {k: m.reshape(-1, splits).take(place) for k, m in moments.items() if k != _AXIS}
             label, prediction, residual = (
-                moments[name].reshape(-1, splits).take(place)
-                for name in (_LABEL, _PREDICTION, _RESIDUAL)
+                CellMeans(some[name], some.get(squared)) for name, squared in _SQUARED.items()
             )
             return Observed(
                 points=points,
@@ -390,15 +393,15 @@ class ObservedWork:
                 split_values=self.split.values,
                 quantity=scale.name,
                 unit=scale.unit,
-                count=label.count.T.astype(np.int64),
-                weight=label.weight.T,
-                label=_means(label),
-                label_error=label.mean_error(1, kind).T,
-                prediction=_means(prediction),
-                prediction_error=prediction.mean_error(1, kind).T,
-                residual=_means(residual),
-                residual_error=residual.mean_error(1, kind).T,
-                df=np.maximum(label.effective_size(kind) - 1, 0.0).T,
+                count=label.moments.count.T.astype(np.int64),
+                weight=label.moments.weight.T,
+                label=_means(label.moments),
+                label_error=label.error.T,
+                prediction=_means(prediction.moments),
+                prediction_error=prediction.error.T,
+                residual=_means(residual.moments),
+                residual_error=residual.error.T,
+                df=label.df.T,
                 of_effect=scale is quantity and not effect.spec.derivative,
                 split_name=self.split.name,
                 missing=missing,

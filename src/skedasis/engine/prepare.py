@@ -269,7 +269,9 @@ def prepare_job(
         started=started,
         trees=evaluated.said,
         tree_batch_rows=evaluated.batch_rows,
-        observed=None if split is None else ObservedWork(planner.cells, split),
+        observed=None
+        if split is None
+        else ObservedWork(planner.cells, split, dataset.sampling_weights),
     )
     return _with_sizes(base)
 
@@ -377,7 +379,9 @@ def job_without_model(
         checked=checked,
         options=options,
         started=time.perf_counter(),
-        observed=ObservedWork({}, RowSplit()) if options.observed else None,
+        observed=ObservedWork({}, RowSplit(), dataset.sampling_weights)
+        if options.observed
+        else None,
     )
     return _with_sizes(base)
 

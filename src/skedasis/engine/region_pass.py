@@ -351,7 +351,7 @@ class _RegionBuilder:
             effect = kept.effect(rows, job.dataset, own, exact=exact, kind=kind)
             if job.observed is not None:
                 key, part = (label, task.key), job.dataset.whole.take(rows)
-                means = job.observed.of_rows(key, part, job.outputs[label], effect, kind)
+                means = job.observed.of_rows(key, part, job.outputs[label], effect)
                 effect = replace(effect, observed=means)
             if scores:
                 score, spread = scores[leaf.region].score, scores[leaf.region].spread

@@ -32,6 +32,11 @@ class Observed(Immutable):
     without rows are left out. A difference between the effect and the mean prediction is due to other features that
     differ along this one; a difference between mean prediction and mean label, to the model.
 
+    Errors are those of means of independent rows. With frequency weights a row counts as so many rows. With sampling
+    weights w and n = (Σw)² / Σw² the squared error is Σw² (value − mean)² / (Σw)² · n / (n − 1), with n − 1 degrees of
+    freedom: it holds if the variance depends on the weights, as for rates and their exposure. `calibration`,
+    `weak_spots` and `drift` have the same error for the same rows.
+
     Examples
     --------
     >>> import numpy as np

@@ -278,6 +278,66 @@ class Moments:
         return dict(vars(self))
 
 
+@dataclass(frozen=True, eq=False)
+class CellMeans:
+    """Means of what was observed in cells, and their errors, which hold also if values depend on the weights.
+
+    `squared` are moments of the same values with the squares of sampling weights; None for frequencies. Then the error
+    is that of the sum of independent rows, ``sqrt(sum(w**2 (y - mean)**2) / sum(w)**2)``, with n / (n - 1) for the
+    effective size n. `Moments.mean_error` supposes that the variance does not depend on the weights: it is too large
+    for a rate, whose variance is inverse to its exposure. Both are the same for equal weights.
+    """
+
+    moments: Moments
+    squared: Moments | None = None
+
+    @classmethod
+    def of(
+        cls, values: Floats, cell: Ints, cells: int, weights: Floats | None, kind: WeightKind
+    ) -> CellMeans:
+        """Return the means of values, (n,), in each `cell`, as `Moments.of`."""
+        own = Moments.of(values, cell, cells, weights)
+        if weights is None or kind == "frequency":
+            return cls(own)
+        return cls(own, Moments.of(values, cell, cells, weights**2))
+
+    @property
+    def mean(self) -> Floats:
+        """Return the means, 0 where a cell is empty."""
+        return self.moments.mean
+
+    @property
+    def size(self) -> Floats:
+        """Return the number of rows that each mean rests on: the effective one of sampling weights."""
+        return self.moments.effective_size("frequency" if self.squared is None else "sampling")
+
+    @property
+    def df(self) -> Floats:
+        """Return the degrees of freedom of the errors."""
+        return np.maximum(self.size - 1, 0.0)
+
+    @property
+    def squares(self) -> tuple[Floats, Floats]:
+        """Return sums of squared deviations and what they are divided by; the ratio over `size` is a squared error."""
+        if self.squared is None:
+            return self.moments.m2, self.df
+        off = self.squared.mean - self.moments.mean
+        weight = self.squared.weight
+        return self.squared.m2 + weight * off**2, weight * self.df / np.maximum(self.size, 1.0)
+
+    @property
+    def error(self) -> Floats:
+        """Return the standard error of each mean; NaN where a cell has no variance."""
+        squares, divisor = self.squares
+        safe = np.where(divisor > 0, divisor, np.nan)
+        return np.sqrt(squares / safe / self.size)
+
+    def pool(self, starts: Ints) -> CellMeans:
+        """Merge neighbouring cells, as `Moments.pool`."""
+        squared = None if self.squared is None else self.squared.pool(starts)
+        return CellMeans(self.moments.pool(starts), squared)
+
+
 def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
     """Return count, weight and sum of squared weights of each cell."""
     count = summed(cell, None, cells)

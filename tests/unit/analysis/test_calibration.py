@@ -13,6 +13,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
+from skedasis.stats.calibration import _with_skewness, _without_skewness
 from tests.helpers import refused
 
 
@@ -127,21 +128,105 @@ def test_the_interval_of_a_block_is_that_of_its_rows_and_the_quantile_of_the_fit
     assert (upper - lower)[k] / 2 == pytest.approx(2.11 * error, rel=0.02)
 
 
-def test_a_deviation_has_the_test_of_its_bin(rows):
-    from scipy import stats
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+def test_a_small_block_has_the_variance_of_its_neighbourhood(kind):
+    """Blocks of 14 rows, which increase by more than their noise: thirty rows are three blocks."""
+    rng = np.random.default_rng(0)
+    p = np.repeat(np.arange(10.0), 14)
+    y = p + rng.uniform(-0.2, 0.2, 140) * (1 + p)
+    w = np.ones(140) if kind == "frequency" else rng.uniform(0.1, 1, 140)
+    found = sd.calibration(first, p[:, None], y, sample_weight=w, weight_kind=kind)
+    assert len(found.points) == 10
+    for k, point in enumerate(found.points):
+        window = {0: range(3), 9: range(7, 10)}.get(k, range(k - 1, k + 2))
+        squares = unit = 0.0
+        for j in window:
+            u, v = w[p == j], y[p == j]
+            size = u.sum() ** 2 / (u**2).sum()
+            squares += (u**2 * (v - np.average(v, weights=u)) ** 2).sum()
+            unit += (u**2).sum() * (1 - 1 / size)
+        u = w[p == k]
+        error = np.sqrt(squares / unit * (u**2).sum()) / u.sum()
+        assert point.std_error == pytest.approx(error, rel=1e-9)
 
-    X, y = rows
-    found = sd.calibration(first, X, y, bins=sd.Edges([0, 100, 200, 300, 400, 500, 600]))
-    (one,) = found.deviations
+
+@pytest.mark.parametrize("heavy", [0.0, 1.0])
+def test_events_of_larger_weight_count_as_fewer_rows(heavy):
+    """Events of weight 3: the binomial variance of so many rows is that of the weighted mean; of weight 1, not more."""
+    y, X = np.repeat([1.0, 0.0], [40, 960]), np.full((1000, 1), 0.1)
+    w = np.where(y == heavy, 3.0, 1.0)
+    given = {"sample_weight": w, "weight_kind": "sampling", "method": "bins", "bins": 1}
+    (point,) = sd.calibration(sd.probability(first), X, y, **given).points
+    mean = np.average(y, weights=w)
+    variance = (w**2 * (y - mean) ** 2).sum() / w.sum() ** 2
+    size = mean * (1 - mean) / variance if heavy else w.sum() ** 2 / (w**2).sum()
+    assert point.size == pytest.approx(size)
+    assert point.std_error == pytest.approx(np.sqrt(mean * (1 - mean) / size))
+
+
+@pytest.mark.parametrize("kind", ["none", "frequency", "sampling"])
+def test_a_deviation_has_the_test_of_its_bin(rows, kind):
+    """Student's test after Hall's transformation, with the mean skewness of the bins."""
+    from scipy import stats
+    from scipy.optimize import brentq
+
+    X, r = rows[0], np.random.default_rng(1)
+    y = np.minimum(X[:, 0], 500) + 100 * r.exponential(size=2000) - 100
+    w = {"none": np.ones(2000), "frequency": r.integers(1, 4, 2000) * 1.0, "sampling": X[:, 1]}[
+        kind
+    ]
+    edges = sd.Edges([0, 100, 200, 300, 400, 500, 600])
+    weights = {} if kind == "none" else {"sample_weight": w, "weight_kind": kind}
+    (one,) = sd.calibration(first, X, y, bins=edges, **weights).deviations
     inside = X[:, 0] > 500
     assert (one.low, one.high) == (X[inside, 0].min(), X[inside, 0].max())
     assert (one.lowest, one.highest, one.count) == (False, True, inside.sum())
-    t = stats.ttest_1samp((y - X[:, 0])[inside], 0.0)
-    ends = t.confidence_interval(1 - 0.05 / 7)  # six bins, and all rows together
-    assert one.residual == pytest.approx((y - X[:, 0])[inside].mean())
-    assert (one.lower, one.upper) == pytest.approx((ends.low, ends.high))
-    assert one.p_value == pytest.approx(7 * t.pvalue)
+    sizes, skews = [], []
+    for k in range(1, 7):
+        some = np.ceil(X[:, 0] / 100) == k
+        u, residual = w[some], (y - X[:, 0])[some]
+        mean = np.average(residual, weights=u)
+        powers = (u**2, u**3) if kind == "sampling" else (u, u)
+        square, cube = (p @ (residual - mean) ** k for p, k in zip(powers, (2, 3), strict=True))
+        n = u.sum() ** 2 / (u @ u) if kind == "sampling" else u.sum()
+        sizes.append(n)
+        skews.append(np.sqrt(n) * cube / square**1.5)
+    skew = np.average(skews, weights=sizes) / np.sqrt(n)
+    assert skew > 0.05
+    error = np.sqrt(square * n / (n - 1)) / u.sum()
+
+    def hall(t: float) -> float:
+        return t + skew * (t**2 / 3 + 1 / 6) + skew**2 * t**3 / 27
+
+    critical = stats.t.ppf(1 - 0.05 / 7 / 2, n - 1)  # six bins, and all rows together
+    ends = [mean - error * brentq(lambda t, c=c: hall(t) - c, -9, 9) for c in (critical, -critical)]
+    assert one.residual == pytest.approx(mean)
+    assert (one.lower, one.upper) == pytest.approx(ends)
+    assert one.p_value == pytest.approx(7 * 2 * stats.t.cdf(-abs(hall(mean / error)), n - 1))
     assert one.upper < 0
+
+
+@pytest.mark.parametrize("skewness", [-1.0, -1e-4, 0.0, 1e-6, 0.5])
+def test_the_correction_for_skewness_increases_and_has_an_inverse(skewness):
+    t, skew = np.linspace(-9, 9, 50), np.full(50, skewness)
+    found = _without_skewness(t, skew)
+    assert (np.diff(found) > 0).all()
+    np.testing.assert_allclose(_with_skewness(found, skew), t, atol=1e-6)
+
+
+def test_all_events_together_have_the_variance_of_each_probability():
+    """No bin is clearly wrong, all rows are: their number has the sum of p (1 - p) as variance."""
+    from scipy import stats
+
+    p = np.repeat([0.1, 0.5, 0.9], 300)
+    y = np.concatenate([np.arange(300) < yes for yes in (42, 170, 282)]).astype(float)
+    found = sd.calibration(sd.probability(first), p[:, None], y, bins=3)
+    (one,) = found.deviations
+    assert (one.lowest, one.highest, one.residual) == (True, True, pytest.approx(44 / 900))
+    error = np.sqrt((p * (1 - p)).sum()) / 900
+    assert one.p_value == pytest.approx(4 * 2 * stats.norm.sf(44 / 900 / error))
+    half = stats.norm.ppf(1 - 0.05 / 4 / 2) * max(error, stats.sem(y - p))
+    assert (one.lower, one.upper) == pytest.approx((44 / 900 - half, 44 / 900 + half))
 
 
 def test_events_have_the_binomial_test():

@@ -79,11 +79,12 @@ def plain(values: np.ndarray, weights: np.ndarray, kind: str) -> tuple[float, fl
     if total == 0:
         return np.nan, np.nan
     mean = np.average(values, weights=weights)
-    m2 = (weights * (values - mean) ** 2).sum()
-    unit, size = (1.0, total) if kind == "frequency" else (squares / total, total**2 / squares)
-    if total - unit <= 1e-9 * total:
+    size = total**2 / squares if kind == "sampling" else total
+    if size <= 1:
         return mean, np.nan
-    return mean, np.sqrt(m2 / (total - unit) / size)
+    if kind == "sampling":  # the variance of a sum of independent rows
+        return mean, np.sqrt((weights**2 * (values - mean) ** 2).sum() * size / (size - 1)) / total
+    return mean, np.sqrt((weights * (values - mean) ** 2).sum() / (total - 1) / total)
 
 
 def check(
@@ -100,7 +101,10 @@ def check(
         for k, cell in enumerate(cells):
             here = cell & part & (weights > 0)
             assert seen.count[s, k] == here.sum()
-            assert seen.weight[s, k] == pytest.approx(weights[here].sum(), rel=1e-12)
+            weight = weights[here].sum()
+            assert seen.weight[s, k] == pytest.approx(weight, rel=1e-12)
+            size = weight**2 / (weights[here] ** 2).sum() if kind == "sampling" else weight
+            assert seen.df[s, k] == pytest.approx(max(size - 1, 0), rel=1e-12)
             for of, each in values.items():
                 mean, error = plain(each[here], weights[here], kind)
                 np.testing.assert_allclose(vars(seen)[of][s, k], mean, rtol=1e-12, atol=1e-8)
@@ -179,6 +183,23 @@ def test_levels_are_in_the_order_of_the_effect_and_left_out_levels_are_left_out(
     assert sorted(observed(e).x) == ["x", "y"]
     assert observed(e).missing is None
     assert observed(e).count.sum() == X["<b>"].isin(["x", "y"]).sum()
+
+
+def test_levels_that_are_left_out_are_not_missing():
+    levels = pd.Categorical(X["<b>"].where(X["few"] > 0), ["x", "y", "z"], ordered=True)
+    some = X.assign(**{"<b>": levels})
+
+    def seen(**options: int) -> Observed:
+        q = sd.prediction(lambda X: np.asarray(X["many"]))
+        return observed(
+            sd.explain(q, some, "<b>", y=LABELS, method=sd.PDP(**options), observed=True)
+        )
+
+    whole = seen()
+    assert whole.missing is not None
+    assert whole.missing.count.sum() == (X["few"] == 0).sum()
+    assert seen(top_levels=2).missing is None
+    assert seen(top_levels=2).count.sum() == levels.isin(["x", "y"]).sum()
 
 
 def test_a_group_of_columns_has_its_combinations():
@@ -384,9 +405,11 @@ def test_the_effect_of_all_rows_has_them_beside_regions():
 
 @pytest.mark.parametrize("method", ["rhale", "ale", "pdp"])
 @pytest.mark.parametrize("name", ["many", "gaps", "<b>"])
-def test_each_region_has_those_of_its_rows(method, name):
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+def test_each_region_has_those_of_its_rows(method, name, kind):
     """The same cells as the whole; those without rows of the region are left out."""
     options = {"y": LABELS, "observed": True, "method": method, "sample_weight": WEIGHT}
+    options["weight_kind"] = kind
     if name == "<b>" and method == "rhale":
         options["method"] = "ale"
     r = sd.explain(model, X, name, by="flag", split=PART, **options)
@@ -398,10 +421,10 @@ def test_each_region_has_those_of_its_rows(method, name):
         for s, part in enumerate(("test", "train")):
             here = [c & inside & (part == PART) for c in masks(e, X[name])]
             for k, rows_ in enumerate(here):
-                mean, error = plain(LABELS[rows_], WEIGHT[rows_], "frequency")
+                mean, error = plain(LABELS[rows_], WEIGHT[rows_], kind)
                 np.testing.assert_allclose(seen.label[s, k], mean, rtol=1e-12)
                 np.testing.assert_allclose(seen.label_error[s, k], error, rtol=1e-8)
-                mean, _ = plain(model(X)[rows_], WEIGHT[rows_], "frequency")
+                mean, _ = plain(model(X)[rows_], WEIGHT[rows_], kind)
                 np.testing.assert_allclose(seen.prediction[s, k], mean, rtol=1e-12)
         if name == "gaps":
             assert seen.missing is not None
