@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skedasis.stats.moments import CellMeans
+from skedasis.stats.moments import RowMeans
 from skedasis.stats.student import t_interval
 
 Drawn = tuple[np.ndarray, np.ndarray]
@@ -40,7 +40,7 @@ def test_intervals_contain_the_true_mean(draw, rows):
     cells = 3000
     y, w = draw(np.random.default_rng(rows), (cells, rows))
     cell = np.repeat(np.arange(cells), rows)
-    means = CellMeans.of(y.ravel(), cell, cells, w.ravel(), "sampling")
+    means = RowMeans.of(y.ravel(), cell, cells, w.ravel(), "sampling")
     lower, upper = t_interval(means.mean, means.error, means.df, 0.95)
     share = float(np.mean((lower <= 0) & (upper >= 0)))
     assert 0.93 <= share <= 0.97
@@ -54,6 +54,6 @@ def test_repetitions_are_rows(rows):
     rng, cells = np.random.default_rng(rows), 3000
     often = rng.multinomial(rows, np.full(6, 1 / 6), cells).ravel()
     eyes, cell, some = np.tile(np.arange(6.0), cells), np.repeat(np.arange(cells), 6), often > 0
-    means = CellMeans.of(eyes[some], cell[some], cells, often[some].astype(float), "frequency")
+    means = RowMeans.of(eyes[some], cell[some], cells, often[some].astype(float), "frequency")
     lower, upper = t_interval(means.mean, means.error, means.df, 0.95)
     assert 0.935 <= float(np.mean((lower <= 2.5) & (upper >= 2.5))) <= 0.965

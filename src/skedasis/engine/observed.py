@@ -36,7 +36,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.observed import Observed
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import CellMeans, Moments
+from skedasis.stats.moments import Moments, RowMeans
 
 if TYPE_CHECKING:
     from skedasis.engine.prepare import TaskKey
@@ -384,7 +384,7 @@ class ObservedWork:
         ) -> Observed:
             some = {k: m.reshape(-1, splits).take(place) for k, m in moments.items() if k != _AXIS}
             label, prediction, residual = (
-                CellMeans(some[name], some.get(squared)) for name, squared in _SQUARED.items()
+                RowMeans(some[name], some.get(squared)) for name, squared in _SQUARED.items()
             )
             return Observed(
                 points=points,

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.moments import CellMeans, Moments, WeightKind
+from skedasis.stats.moments import Moments, RowMeans, WeightKind
 from skedasis.stats.student import quantile_t, t_interval, two_sided_p
 
 MOST_POINTS = 1000
@@ -129,8 +129,8 @@ class Ranges:
     rows: LabelledRows
     starts: Ints
     prediction: Moments
-    label: CellMeans
-    residual: CellMeans
+    label: RowMeans
+    residual: RowMeans
 
     @classmethod
     def of(cls, rows: LabelledRows, starts: Ints) -> Ranges:
@@ -138,14 +138,14 @@ class Ranges:
         size = len(starts)
         cell = np.repeat(np.arange(size), np.diff(np.append(starts, len(rows))))
         prediction = Moments.of(rows.prediction, cell, size, rows.weights)
-        label = CellMeans.of(rows.label, cell, size, rows.weights, rows.kind)
+        label = RowMeans.of(rows.label, cell, size, rows.weights, rows.kind)
         residual = rows.label - rows.prediction
         return cls(
             rows,
             starts,
             prediction,
             label,
-            CellMeans.of(residual, cell, size, rows.weights, rows.kind),
+            RowMeans.of(residual, cell, size, rows.weights, rows.kind),
         )
 
     def __len__(self) -> int:
@@ -454,5 +454,5 @@ def total_residual(rows: LabelledRows) -> tuple[float, float, float]:
 def _mean_of_rows(values: Floats, rows: LabelledRows) -> tuple[float, float, float]:
     """Return the mean of values of the rows, its standard error and degrees of freedom."""
     all_rows = np.zeros(len(rows), dtype=np.int64)
-    one = CellMeans.of(values, all_rows, 1, rows.weights, rows.kind)
+    one = RowMeans.of(values, all_rows, 1, rows.weights, rows.kind)
     return float(one.mean[0]), float(one.error[0]), float(one.df[0])

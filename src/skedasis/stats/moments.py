@@ -279,7 +279,7 @@ class Moments:
 
 
 @dataclass(frozen=True, eq=False)
-class CellMeans:
+class RowMeans:
     """Means of what was observed in cells, and their errors, which hold also if values depend on the weights.
 
     `squared` are moments of the same values with the squares of sampling weights; None for frequencies. Then the error
@@ -294,7 +294,7 @@ class CellMeans:
     @classmethod
     def of(
         cls, values: Floats, cell: Ints, cells: int, weights: Floats | None, kind: WeightKind
-    ) -> CellMeans:
+    ) -> RowMeans:
         """Return the means of values, (n,), in each `cell`, as `Moments.of`."""
         own = Moments.of(values, cell, cells, weights)
         if weights is None or kind == "frequency":
@@ -332,10 +332,10 @@ class CellMeans:
         safe = np.where(divisor > 0, divisor, np.nan)
         return np.sqrt(squares / safe / self.size)
 
-    def pool(self, starts: Ints) -> CellMeans:
+    def pool(self, starts: Ints) -> RowMeans:
         """Merge neighbouring cells, as `Moments.pool`."""
         squared = None if self.squared is None else self.squared.pool(starts)
-        return CellMeans(self.moments.pool(starts), squared)
+        return RowMeans(self.moments.pool(starts), squared)
 
 
 def _sizes(cell: Ints, cells: int, weights: Floats | None) -> tuple[Floats, Floats, Floats]:
