@@ -29,7 +29,7 @@ from skedasis.results.ale_statistics import Statistics
 from skedasis.results.change import Change, Changes
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
-from skedasis.results.containers import OutputResult
+from skedasis.results.containers import HasRanking, OneMember, OutputResult
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.described import columns_of
 from skedasis.results.diagnosis import Diagnosis
@@ -48,7 +48,7 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
-from skedasis.results.multi_output import Comparison, MultiOutput
+from skedasis.results.multi_output import Comparison, MultiOutput, ResultsByLabel
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -282,7 +282,9 @@ def numbers_of(result: object) -> list[Markup]:
     if not result:
         return []
     shown = next((TABLES[kind] for kind in type(result).__mro__ if kind in TABLES), None)
-    if shown is not None and isinstance(result, OutputResult):
+    members = [*result.values()] if isinstance(result, ResultsByLabel) else []
+    ranked = all(isinstance(one, (HasRanking, OneMember)) for one in members)
+    if shown is not None and ranked and isinstance(result, OutputResult):
         found = [(caption, result.table(of)) for of, caption in shown.items()]
         return [table(caption, columns) for caption, columns in found if _size(columns)]
     return [table("Numbers", _without(result.table()))] if isinstance(result, Tabulated) else []

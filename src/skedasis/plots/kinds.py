@@ -409,7 +409,10 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         table="Difference",
     ),
     Factors: DrawnKind[Factors](
-        figure=factors_figure, lead=lambda found: " ".join(found.remarks), table="Factors"
+        figure=factors_figure,
+        lead=lambda found: " ".join(found.remarks),
+        table="Factors",
+        as_output={},
     ),
     RatingTable: DrawnKind[RatingTable](
         figure=rating_table_figure,
@@ -418,6 +421,7 @@ KINDS: Mapping[type, DrawnKind[Never]] = {
         in_notebook=_FIRST,
         tiles=True,
         table="Factors",
+        as_output={},
     ),
     Regions: DrawnKind[Regions](
         figure=_regions,

@@ -12,6 +12,7 @@ from typing import (
     Any,
     ClassVar,
     Generic,
+    NoReturn,
     Protocol,
     TypeVar,
     dataclass_transform,
@@ -231,6 +232,17 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co], Generic[KeyT, Member
 
     def __len__(self) -> int:
         return len(self.members)
+
+    def __sub__(self, other: object) -> NoReturn:
+        """Raise, because two effects are subtracted, and no containers."""
+        key = next(iter(self), "name")
+        raise UnsupportedError(
+            f"{type(self).__name__} - {type(other).__name__}",
+            "results of several members",
+            "two effects of the same feature",
+            f"Subtract the members: new[{key!r}] - old[{key!r}]; or for two models on the same rows, explain the "
+            "difference of the quantities, sd.prediction(new) - sd.prediction(old)",
+        )
 
     @overload
     def get(self, key: KeyT, /) -> MemberT_co | None: ...

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, overload
@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_name, check_probability, shown
 from skedasis._escaping import one_line
 from skedasis._numbers import counted, listed, number, percent, sentence, with_minus
-from skedasis._types import Floats, Ints, Level, TableLike
+from skedasis._types import Floats, Ints, Level, OutputLabel, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.times import TimeAxis
 from skedasis.distributions.base import label_numbers
@@ -73,6 +73,7 @@ from skedasis.results.intervals.contrasts import (
     text_of,
 )
 from skedasis.results.observed import Observed
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.sentences import FACTORS, tell
 from skedasis.results.signatures import takes_figure_options
 from skedasis.results.variance_shares import MAIN, VarianceShares
@@ -228,6 +229,8 @@ class Factors(SavedResult, Sequence[Factor]):
     """For dates, times and durations: the axis of the positions."""
     library: str | None = None
     """Data frame library of X, which `to_frame` uses by default."""
+    provenance: Provenance = field(default_factory=no_provenance)
+    """Record of how the effects were computed."""
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -422,6 +425,8 @@ class RatingTable(SavedResult):
     """What is not known, and why."""
     library: str | None = None
     """Data frame library of X, which `to_frame` uses by default."""
+    provenance: Provenance = field(default_factory=no_provenance)
+    """Record of how the effects were computed."""
 
     def __len__(self) -> int:
         return len(self.features)
@@ -554,6 +559,7 @@ def factors_of(effect: Effect, base: object = None, confidence_level: float = 0.
         notes=tuple(notes),
         time=effect.time,
         library=about.library,
+        provenance=effect.provenance,
     )
 
 
@@ -895,6 +901,7 @@ def rating_table(
         product_share_std_error=error,
         notes=notes,
         library=first.about.library,
+        provenance=effects.provenance,
     )
 
 
@@ -1007,3 +1014,55 @@ def _log_factors(effect: Effect, factors: Factors, data: Dataset) -> Floats:
         got = f"{counted(unknown, 'row')} whose value of {feature.name!r} has no factor"
         raise DataError("factors(X)", got, "values in the table", "Leave these rows out of X and y")
     return value
+
+
+# --- the factors of several models ----------------------------------------------------------------
+
+
+def bases_of(found: Factors | RatingTable) -> dict[str, object]:
+    """Return the base, or those of all features, as an argument of `factors`."""
+    if isinstance(found, RatingTable):
+        return {"bases": {one.feature: one.base.value for one in found.features}}
+    return {"base": found.base.value}
+
+
+def factors_side_by_side(found: Mapping[OutputLabel, object], noun: str) -> str:
+    """Return the factors of several models as text, with a column for each; empty for other results."""
+    features: dict[str, dict[OutputLabel, Factors]] = {}
+    values: list[list[str]] = []
+    for key, one in found.items():
+        for factors in one.features if isinstance(one, RatingTable) else (one,):
+            if isinstance(factors, Factors):
+                features.setdefault(factors.feature, {})[key] = factors
+        if isinstance(one, RatingTable):
+            value = f"{number(one.base_value, 4)} {one.unit or ''}".rstrip()
+            values.append([one_line(str(key)), value])
+    parts = [align_columns([[noun, "base value"], *values])] if values else []
+    parts += [align_columns(_side_by_side(each)) for each in features.values()]
+    return "\n\n".join("\n".join(lines) for lines in parts)
+
+
+def _side_by_side(each: Mapping[OutputLabel, Factors]) -> list[list[str]]:
+    """Return the factors of one feature as head and lines; values of a numeric feature are in order."""
+    first = next(iter(each.values()))
+    # A number may be written with more digits in one of the models; missing values come last.
+    lines: list[dict[str | float, Factor]] = [
+        {f.text if one.levels or math.isnan(f.position) else f.position: f for f in one}
+        for one in each.values()
+    ]
+    every = {at: f for of_one in lines for at, f in of_one.items()}
+    at = [*every] if first.levels else sorted(every, key=lambda k: (isinstance(k, str), k))
+    return [
+        [one_line(first.title or first.feature), *(one_line(str(key)) for key in each)],
+        *(
+            [
+                one_line(every[k].text),
+                *("-" if (f := of_one.get(k)) is None else _cell(f) for of_one in lines),
+            ]
+            for k in at
+        ),
+    ]
+
+
+def _cell(one: Factor) -> str:
+    return "base" if one.is_base else number(one.factor)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, Unpack, cast
 
+from skedasis._calls import checked_call
 from skedasis._numbers import counted
 from skedasis._types import OutputLabel
 from skedasis.results import operations
-from skedasis.results.containers import HasRanking, OutputResult, ResultMapping, key_text
+from skedasis.results.containers import (
+    HasRanking,
+    OutputResult,
+    ResultMapping,
+    key_text,
+)
 from skedasis.results.display import (
     MOST_LINES,
     SavedResult,
@@ -20,7 +26,8 @@ from skedasis.results.display import (
     outside_text,
     ranking_text,
 )
-from skedasis.results.effects import DETAILS
+from skedasis.results.effect import Effect
+from skedasis.results.effects import DETAILS, Effects
 from skedasis.results.signatures import takes_figure_options
 
 if TYPE_CHECKING:
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 
     from skedasis.plots.html import Explorable
     from skedasis.results.checks.check import Check
+    from skedasis.results.factors import Factors, RatingTable
     from skedasis.results.keywords import OutputsKeywords, OutputsViewKeywords
 
 ResultT_co = TypeVar("ResultT_co", bound=OutputResult, covariant=True)
@@ -47,10 +55,48 @@ class ResultsByLabel(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]
         return f"<{said}{outside_text(first.provenance.get('rows_outside'))}>"
 
     def __str__(self) -> str:
-        if self._prints_ranking(next(iter(self.values()), None)):
+        text = operations.factors_side_by_side(self, self.noun)
+        if not text and self._prints_ranking(next(iter(self.values()), None)):
             text = self._ranking_text()
+        if text:
             return "\n".join(filter(None, [repr(self), text, called_text(self.provenance)]))
         return super().__str__()
+
+    @checked_call
+    def factors(self, *args: object, **options: object) -> Self:
+        """Return the factors of all members, side by side: of a log-additive model, its rating table.
+
+        Parameters
+        ----------
+        *args, **options
+            As in `Effects.factors`, or in `Effect.factors` if the members are of one feature. By default the base of
+            all is that of the first member.
+
+        Returns
+        -------
+        Comparison or MultiOutput
+            A `RatingTable`, or `Factors`, for each. It prints with a column for each.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As the members' `factors`, and if they have none.
+
+        Notes
+        -----
+        Intervals are those of each member alone. For the ratio of the factors of two models with its interval, explain
+        the difference of the quantities: ``sd.explain(q_new - q_old, X).factors()``. No model row.
+        """
+        found: dict[OutputLabel, Factors | RatingTable] = {}
+        for key, member in self.items():
+            if not isinstance(member, (Effect, Effects)):
+                raise self._without("factors", member, "effects")
+            factors = cast("Callable[..., Factors | RatingTable]", member.factors)
+            found[key] = one = factors(*args, **options)
+            if not args:
+                options = {**operations.bases_of(one), **options}
+        members = cast("Mapping[OutputLabel, ResultT_co]", found)
+        return replace(self, members=members)
 
     def _prints_ranking(self, first: object) -> bool:
         """Return whether members like this one are printed as a ranking, instead of one after the other."""

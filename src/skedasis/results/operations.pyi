@@ -30,7 +30,9 @@ from skedasis.results.effect_words import kind_of as kind_of
 from skedasis.results.effect_words import method_of as method_of
 from skedasis.results.effect_words import surface_text as surface_text
 from skedasis.results.effects import Effects as Effects
+from skedasis.results.factors import bases_of as bases_of
 from skedasis.results.factors import factors_of as factors_of
+from skedasis.results.factors import factors_side_by_side as factors_side_by_side
 from skedasis.results.factors import rating_table as rating_table
 from skedasis.results.frames import column_pairs as column_pairs
 from skedasis.results.frames import effect_table as effect_table

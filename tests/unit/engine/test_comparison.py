@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
@@ -136,6 +137,49 @@ def test_a_comparison_is_printed_ranked_drawn_saved_and_written(tmp_path: Any) -
     assert differences(again, found) == []
     assert [one["model"] for one in found.to_dict()["models"]] == list(MODELS)
     assert sd.compare(sd.explain(MODELS, X, 0))
+
+
+def test_factors_of_several_models_are_side_by_side(tmp_path: Any) -> None:
+    """The models are products: factors follow from their definition, at the base of the first."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"town": rng.choice(["A", "B", "C"], 300, p=[0.6, 0.3, 0.1])})
+    rows["age"] = rng.integers(20, 24, 300)
+    town = {"old": {"A": 1.0, "B": 2.0, "C": 0.5}, "new": {"A": 1.0, "B": 2.4, "C": 0.25}}
+
+    def rate(of: str) -> Any:
+        return lambda part: part["town"].map(town[of]) * np.exp(part["age"] / 20)
+
+    models = {of: sd.prediction(rate(of), inverse="log", name="rate") for of in town}
+    both = sd.explain(models, rows, method="ale")
+    table = both.factors()
+    for of, one in table.items():
+        found = {f.text: f.factor for f in one["town"]}
+        assert found == pytest.approx(town[of])
+        assert one["age"].base.text == table["old"]["age"].base.text
+    text = str(table)
+    assert "model  base value" in text
+    block = next(part for part in text.split("\n\n") if part.startswith("town"))
+    lines = {line.split()[0]: line.split()[1:] for line in block.splitlines()}
+    assert lines["town"] == ["old", "new"]
+    assert lines["A"] == ["base", "base"]
+    assert lines["B"] == ["2.00", "2.40"]
+    assert lines["C"] == ["0.500", "0.250"]
+    frame = table.to_frame("pandas")
+    assert frame["model"].tolist() == ["old"] * 7 + ["new"] * 7
+    # Another base for both; of one feature, the base alone.
+    given = both.factors({"town": "B"})
+    assert {f.text: f.factor for f in given["new"]["town"]} == pytest.approx(
+        {"A": 1 / 2.4, "B": 1.0, "C": 0.25 / 2.4}
+    )
+    alone = sd.explain(models, rows, "town", method="ale").factors("C")
+    assert ["A", "2.00", "4.00"] in [line.split() for line in str(alone).splitlines()]
+    assert len(alone.plot().axes) == 4
+    for found in (table, alone):
+        found.save(tmp_path / "factors.npz")
+        assert str(sd.load(tmp_path / "factors.npz")) == str(found)
+        assert "town" in found._repr_html_()
+    with refused(sd.UnsupportedError, "models of class Importance", "effects"):
+        CALLS["importance"](MODELS).factors()
 
 
 @pytest.mark.parametrize(

@@ -338,6 +338,9 @@ def test_effects_that_cannot_be_compared_are_refused():
         few[0] - few[1]
     with pytest.raises(TypeError, match="unsupported operand"):
         old - 3  # type: ignore[operator]
+    every = sd.explain(Q, OLD, ["x", "z"], method="ale")
+    with refused(sd.UnsupportedError, "Effects - Effects", "new['x'] - old['x']", "sd.prediction"):
+        every - every
 
 
 def test_a_band_is_nowhere_narrower_than_the_intervals():
