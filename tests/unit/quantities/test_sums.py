@@ -408,6 +408,36 @@ def test_the_mean_of_models_is_compared_with_labels_and_their_difference_is_not(
         sd.explain(first - second, X, 0, y=Y, observed=True)
 
 
+def test_effects_of_levels_and_times_are_subtracted_for_a_tree_and_a_line():
+    """With weights, on the cells that are given, and the changes of the rows."""
+    days = pd.date_range("2024-01-05", "2024-06-01", 5)
+    rng = np.random.default_rng(1)
+    rows = pd.DataFrame({"town": rng.choice(["A", "B", "C"], 150), "z": rng.normal(size=150)})
+    rows["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 200, 150), unit="D")
+    weight = rng.uniform(0.5, 2.0, 150)
+
+    def numbers(part: Any) -> Any:
+        day = (part["day"] - pd.Timestamp("2024-01-01")).dt.days / 50
+        return np.c_[part["town"].map({"A": -1.0, "B": 0.0, "C": 1.0}), day, part["z"]]
+
+    one, two = (sd.prediction(lambda part, m=m: m.predict(numbers(part))) for m in (FOREST, LINES))
+    methods: list[tuple[str, Any]] = [
+        *(("town", method) for method in ("ale", "pdp", "ice", "mplot")),
+        *(("day", m) for m in (sd.ALE(bins=sd.Edges(days)), sd.PDP(grid=[*days]))),
+        ("day", sd.MPlot(bins=sd.Edges(days))),
+    ]
+    for feature, method in methods:
+        total, first, second = (
+            sd.explain(q, rows, feature, method=method, sample_weight=weight)
+            for q in (one - two, one, two)
+        )
+        assert set(total.x) == set(first.x) == set(second.x)
+        want = first(total.x) - second(total.x)
+        np.testing.assert_allclose(total.value, want, rtol=0, atol=1e-12)
+    moves = [sd.what_if(q, rows, {"z": 1.0}).value for q in (one - two, one, two)]
+    assert moves[0] == pytest.approx(moves[1] - moves[2], abs=1e-12)
+
+
 def test_residuals_are_subtracted_at_observed_rows_only():
     q = sd.residual(FOREST) - sd.residual(LINES)
     assert q.observed_only
