@@ -667,12 +667,12 @@ def _on_common_levels(
 
 def _errors(effect: Effect) -> ErrorBlocks:
     """Return the joint errors of the points of an effect; raise `UnsupportedError` if they are not known."""
-    errors = blocks_of(effect, "value")
-    if errors is None:
+    errors, unknown = blocks_of(effect, "value"), np.isnan(effect.std_error)
+    if errors is None or unknown[~np.isnan(effect.value)].any():
         raise UnsupportedError(
             f"difference of the {effect.spec.method} of {effect.feature!r}",
-            f"{counted(len(effect.value), 'point')}, or fewer than 30 kept curves",
-            "at most 2,000 points, and the curves of 30 rows for a PDP",
+            f"{counted(len(effect.value), 'point')}, fewer than 30 kept curves, or one row in each bin",
+            "at most 2,000 points, the curves of 30 rows for a PDP, and several rows in a bin",
             "Use fewer bins or points, or ice=200",
         )
     return errors

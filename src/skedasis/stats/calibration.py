@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.moments import Moments, RowMeans, WeightKind
+from skedasis.stats.moments import Moments, RowMeans, WeightKind, power_of_two
 from skedasis.stats.student import quantile_t, t_interval, two_sided_p
 
 MOST_POINTS = 1000
@@ -454,5 +454,6 @@ def total_residual(rows: LabelledRows) -> tuple[float, float, float]:
 def _mean_of_rows(values: Floats, rows: LabelledRows) -> tuple[float, float, float]:
     """Return the mean of values of the rows, its standard error and degrees of freedom."""
     all_rows = np.zeros(len(rows), dtype=np.int64)
-    one = RowMeans.of(values, all_rows, 1, rows.weights, rows.kind)
-    return float(one.mean[0]), float(one.error[0]), float(one.df[0])
+    unit = power_of_two(values)  # squares of squared errors
+    one = RowMeans.of(values / unit, all_rows, 1, rows.weights, rows.kind)
+    return unit * float(one.mean[0]), unit * float(one.error[0]), float(one.df[0])

@@ -245,7 +245,7 @@ def test_events_have_the_binomial_test():
     assert (one.lowest, one.residual) == (True, pytest.approx(0.15))
 
 
-@pytest.mark.parametrize("weighted", [None, "frequency"])
+@pytest.mark.parametrize("weighted", [None, "frequency", "sampling"])
 def test_the_bias_of_all_rows_is_that_of_weak_spots(rows, weighted):
     from scipy import stats
 
@@ -305,6 +305,14 @@ def test_the_parts_add_up_to_the_squared_error(classes):
     assert parts == pytest.approx(found.squared_error)
     p = model.predict_proba(X)[:, 1]
     assert found.squared_error == pytest.approx(np.mean((p - (y == "yes")) ** 2))
+
+
+@pytest.mark.parametrize("unit", [1e-90, 1e-60, 1e90])
+def test_the_error_of_miscalibration_has_the_unit_of_squares(rows, unit):
+    X, y = rows
+    found, scaled = (sd.calibration(lambda X, u=u: u * X[:, 0], X, u * y) for u in (1.0, unit))
+    error = scaled.miscalibration_error / unit**2
+    assert error == pytest.approx(found.miscalibration_error, rel=1e-9)
 
 
 def test_an_isotonic_fit_of_the_predictions_is_calibrated(rows):

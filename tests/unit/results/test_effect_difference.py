@@ -336,6 +336,9 @@ def test_effects_that_cannot_be_compared_are_refused():
     few = [sd.explain(Q, X[:20], "x", method=sd.PDP(grid=5)) for X in (NEW, OLD)]
     with refused(sd.UnsupportedError, "fewer than 30 kept curves"):
         few[0] - few[1]
+    alone = [sd.explain(Q, X.drop_duplicates("level"), "level", method="mplot") for X in (NEW, OLD)]
+    with refused(sd.UnsupportedError, "one row in each bin"):
+        alone[0] - alone[1]
     with pytest.raises(TypeError, match="unsupported operand"):
         old - 3  # type: ignore[operator]
     every = sd.explain(Q, OLD, ["x", "z"], method="ale")
