@@ -802,6 +802,15 @@ def test_rows_with_missing_values_count_in_the_off_balance():
     assert table.off_balance == pytest.approx(1, rel=1e-3)
 
 
+def test_rows_beyond_the_curve_have_the_factor_of_its_end():
+    ages = X[["age"]]
+    es = sd.explain(sd.prediction(lambda rows: rows["age"], inverse="log"), ages, method="ale")
+    far = ages + np.where(ages > ages.median(), 100.0, -100.0)
+    near = far.clip(ages["age"].min(), ages["age"].max())
+    beyond, at_ends = (es.factors(X=rows, y=np.ones(N)) for rows in (far, near))
+    assert beyond.base_value == pytest.approx(at_ends.base_value, rel=1e-12)
+
+
 def test_rows_that_the_off_balance_does_not_take():
     levels = X[["region", "children"]]
     q = sd.prediction(lambda rows: rate(rows.assign(age=30.0, since=START)), inverse="log")
