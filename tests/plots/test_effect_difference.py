@@ -1,5 +1,6 @@
 """The figure of the difference of two effects: what is drawn where, its words, and its options."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,13 @@ def test_the_band_surrounds_the_difference_and_both_curves_are_below():
     assert main.y.range[0] <= 0 <= main.y.range[1]
     assert any(note.startswith("p < 0.001") for note in main.notes)
     assert all(text in spec.alt for text in d.remarks)
+
+
+def test_a_band_beyond_the_panel_is_said_to_be():
+    said = "some intervals are off the scale"
+    assert said not in effect_difference_figure(difference("x")).main.notes
+    wide = replace(difference("x"), std_error=np.full(5, 1e3))
+    assert said in effect_difference_figure(wide, simultaneous=False).main.notes
 
 
 def test_levels_have_points_side_by_side_and_intervals():

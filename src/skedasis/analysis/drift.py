@@ -890,12 +890,11 @@ class _DriftParts:
         """
         rows = self.rows
         means = np.array([groups.chosen_mean(values, k) for k in range(len(groups))])
-        influence = (
-            rows.sign
-            * self.mean
-            * (means - means @ [groups.share(k) for k in range(len(groups))])[groups.group]
-        )
-        tested = rows.estimate(influence, ~groups.half)
+        means -= means @ [groups.share(k) for k in range(len(groups))]
+        moved = rows.sign * self.mean
+        # Of tables far apart, what all rows moved by would make the error as large as the groups' sizes are uncertain.
+        moved -= rows.total(moved, ~groups.half) / len(rows.slices)
+        tested = rows.estimate(moved * means[groups.group], ~groups.half)
         return tested.p_value / 2.0 if tested.value > 0 else 1.0
 
     def group_lines(

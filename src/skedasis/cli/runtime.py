@@ -29,7 +29,7 @@ FAILED, REFUSED, INTERRUPTED, CLOSED = 1, 2, 130, 141
 
 
 _PLAIN = dict(zip("\u202f\u2009–—−×·’│─", "  ---x.'|-", strict=True)) | dict(
-    zip("…²≥≤±", ("...", "^2", ">=", "<=", "+-"), strict=True)
+    zip("…²≥≤≠±", ("...", "^2", ">=", "<=", "!=", "+-"), strict=True)
 )
 
 

@@ -490,7 +490,8 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     got = f"{many} and no class_" if class_ is None else f"class_={shown(class_)}"
     meant = None if class_ is None else _meant_class(class_, labels)
     call = f"sd.{function}(model, class_={(labels[-1] if meant is None else meant)!r})"
-    choose = f"Choose one class: {call}"
+    every = ", or explain all: class_='all'" if len(labels) > 1 else ""
+    choose = f"Choose one class: {call}{every}"
     if meant is not None:
         choose = f"Did you mean {call}?"
         if is_int(class_) and str(meant) != str(class_):

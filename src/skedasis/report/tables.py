@@ -301,7 +301,10 @@ def drift_tables(drift: Drift) -> list[NumberTable]:
         }
     if not drift.same_model:
         columns["Effect changed by (SD)"] = [
-            with_error(f.curve_change, f.curve_change_error) for f in features
+            with_error(f.curve_change, f.curve_change_error)
+            if f.curve_found
+            else f"{number(f.curve_change)}, no change found"
+            for f in features
         ]
     columns["Found"] = ["yes" if f.found or f.curve_found else "no" for f in features]
     if not drift.same_rows:

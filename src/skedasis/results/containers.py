@@ -564,7 +564,7 @@ def shared_entries(members: Sequence[object]) -> dict[str, object]:
     }
 
 
-def explained_name(features: Sequence[Feature], wanted: object) -> str:
+def explained_name(features: Sequence[Feature], wanted: object, what: str = "feature") -> str:
     """Return the name of an explained feature, given its name, its label or its position in X."""
     names = [f.name for f in features]
     if isinstance(wanted, str) and wanted in names:
@@ -574,14 +574,14 @@ def explained_name(features: Sequence[Feature], wanted: object) -> str:
         if position is not None:
             return names[position]
     if isinstance(wanted, str):
-        return names[find_feature(features, wanted)]
+        return names[find_feature(features, wanted, what)]
     known = f"one of {list(dict.fromkeys(names))}"
     fix = "Pass the name of an explained feature"
     if isinstance(wanted, tuple) and all(w in names for w in wanted):
         fix = f"One feature has an effect; for the pair use sd.explain(model, X, {wanted!r})"
     elif isinstance(wanted, list):
         fix = f"Pass one name, or explain only these: sd.explain(model, X, {wanted!r})"
-    raise DataError("feature", repr(wanted), known, fix)
+    raise DataError(what, repr(wanted), known, fix)
 
 
 # --- tables ---------------------------------------------------------------------------------------

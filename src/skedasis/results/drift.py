@@ -318,7 +318,7 @@ class Drift(ResultWithTables[DriftTable]):
                 [
                     f.title,
                     number(f.curve_change),
-                    number(f.curve_change_error, 2),
+                    number(f.curve_change_error, 2) if f.curve_found else "",
                     p_value(f.curve_p_value),
                     "yes" if f.curve_found else "no",
                 ]
@@ -380,24 +380,31 @@ def _verdict(drift: Drift) -> list[str]:
         "new": number(drift.mean_new),
         "change": drift.change.value,
         "ends": ends_text(drift.change),
+        "alone": int(drift.change.lower > 0 or drift.change.upper < 0),
         "rows": not drift.same_rows,
     }
     if not drift.found:
         return [tell(DRIFT["none"], **facts)]
+    kind = "" if drift.change.found else "found: "
     causes = [
-        tell(DRIFT[part.part], value=part.value, labels=drift.labelled)
+        tell(DRIFT[kind + part.part], value=part.value, labels=drift.labelled)
         for part in (drift.rows_moved, drift.model_changed)
         if part.found
     ]
-    said = [tell(DRIFT["mean" if drift.change.found else "same mean"], **facts, causes=causes)]
     moved = sorted((f for f in drift.features if f.found), key=lambda f: -abs(f.value))
     parts = [f"{f.title} {signed(f.value)}" for f in moved]
     parts += [f"{JOINTLY} {signed(drift.jointly.value)}"] if drift.jointly.found else []
+    groups = {f"groups: {part}": _of_groups(drift, part) for part in (ROWS, MODEL)}
+    curves = sorted((f for f in drift.features if f.curve_found), key=_by_curve)
+    if drift.change.found:
+        said = [tell(DRIFT["mean"], **facts, causes=causes)]
+    else:
+        others = {"features": parts, **groups, "curves": curves}
+        causes += [tell(DRIFT[kind + of], n=len(some)) for of, some in others.items() if some]
+        said = [tell(DRIFT["same mean"], **facts, parts=causes)]
     if parts:
         said.append(tell(DRIFT["features"], parts=parts))
-    said += _of_groups(drift, ROWS)
-    said += _of_groups(drift, MODEL)
-    curves = sorted((f for f in drift.features if f.curve_found), key=_by_curve)
+    said += [sentence for of_part in groups.values() for sentence in of_part]
     if curves:
         large = [f for f in curves if f.curve_change >= LEAST_NAMED * curves[0].curve_change]
         parts = [f"{f.title} ({number(f.curve_change)})" for f in large]

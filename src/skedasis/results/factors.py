@@ -50,6 +50,7 @@ from skedasis.results.at_rows import coordinates_at_rows
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.build.steps import UP
+from skedasis.results.containers import explained_name
 from skedasis.results.contrast import level_text
 from skedasis.results.described import Columns, Documented, columns_of
 from skedasis.results.display import MOST_LINES, SavedResult, align_columns, distinct_texts
@@ -913,7 +914,8 @@ def _bases(effects: Effects, bases: object) -> dict[str, object]:
     if not isinstance(bases, Mapping):
         fix = f"Write factors(bases={{{example!r}: value}})"
         raise DataError(what, shown(bases), "a mapping of features to values", fix)
-    return {effects[name].feature: value for name, value in bases.items()}
+    known = [effect.about.feature for effect in effects.values()]
+    return {explained_name(known, name, what): value for name, value in bases.items()}
 
 
 def _product_share(effects: Effects, shares: object) -> tuple[float, float]:

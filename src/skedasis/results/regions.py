@@ -326,8 +326,8 @@ def condition_text(
         if excluded:
             return f"{name} is not missing" if not missing else f"any {name}"
         return f"{name} is missing" if missing else f"no {name}"
-    if len(known) == 1 and not excluded:
-        return f"{name} = {_level_text(feature, known[0])}{suffix}"
+    if len(known) == 1:
+        return f"{name} {'≠' if excluded else '='} {_level_text(feature, known[0])}{suffix}"
     shown = [_level_text(feature, v) for v in known[:MOST_LEVELS]]
     more = f", … ({len(known)} levels)" if len(known) > MOST_LEVELS else ""
     return f"{name} {'not in' if excluded else 'in'} {{{', '.join(shown)}{more}}}{suffix}"

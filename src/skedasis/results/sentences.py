@@ -327,7 +327,7 @@ OFF: Mapping[str, str] = {
         "the model is {size}[ {unit}] too {change:low|high} on average over all rows, and nowhere clearly more"
     ),
     "nowhere": "the model is nowhere clearly wrong on average",
-    "source": ": e.observed has the means of labels and predictions",
+    "source": ": a figure shows the means of labels and predictions",
 }
 """Where the mean residual along a feature is clearly not 0, and not that of all rows; what is printed if nowhere."""
 
@@ -727,19 +727,27 @@ ROWS_CHANGE = (
 
 # --- drift ----------------------------------------------------------------------------------------
 
+_TOGETHER = "{alone:it excludes 0, but |}the tests allow for all parts together"
+
 DRIFT: Mapping[str, str] = {
     "none": (
         "No change was found: the mean {quantity} is {old}[ in the old rows and {new} in the new ones{rows:|}]"
-        "[ ({change:signed}, 95 % interval {ends}; the tests allow for all parts together)]."
+        f"[ ({{change:signed}}, 95 % interval {{ends}}; {_TOGETHER})]."
     ),
     "mean": (
         "The mean {quantity} {change:rose|fell} from {old} to {new} ({change:signed}"
         "[, 95 % interval {ends}])[: {causes:list}]."
     ),
     "same mean": (
-        "The mean {quantity} did not clearly change ({old} to {new}[, difference 95 % interval {ends}]), but what it "
-        "is made of did[: {causes:list}]."
+        "The mean {quantity} did not clearly change ({old} to {new}[, difference 95 % interval {ends}; "
+        f"{_TOGETHER}]), but {{parts:list}}."
     ),
+    "found: rows moved": "rows[ or their labels{labels:|}] moved ({value:signed})",
+    "found: model changed": "the model changed ({value:signed})",
+    "found: features": "rows moved along features",
+    "found: groups: rows moved": "rows moved by other amounts in some groups of rows",
+    "found: groups: model changed": "the model changed by other amounts in some groups of rows",
+    "found: curves": "{n:#effect} changed",
     "models": "The old model is {old}, the new one {new}.",
     "rows moved": "{value:signed} because rows[ or their labels{labels:|}] moved",
     "model changed": "{value:signed} because the model changed",

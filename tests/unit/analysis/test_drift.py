@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,20 @@ def test_what_is_said():
     # The mean stays, and what it is made of changes.
     opposite = sd.drift(linear(2.0, 0.0, 0.0), X, linear(-2.0, 0.0, 0.0), **QUIET)
     assert any(f.curve_found for f in opposite.features)
+    assert opposite.verdict[0].endswith(
+        "), but the model changed by other amounts in some groups of rows and 1 effect changed."
+    )
+    alone = replace(opposite, change=replace(opposite.change, lower=0.01, found=False))
+    assert "; it excludes 0, but the tests allow for all parts together)" in alone.verdict[0]
+    assert "it excludes 0" not in replace(opposite, change=none.change).verdict[0]
+
+
+def test_tables_that_do_not_overlap_have_groups():
+    old, new = table(0, 2000), table(1, 2000) + 100.0
+    found = sd.drift(linear(1.0, 0.0, 0.0), old, X_new=new, **QUIET)
+    groups = found.groups_of("rows moved")
+    assert len(groups) > 1
+    assert sum(g.total for g in groups) == pytest.approx(found.rows_moved.value)
 
 
 def test_effects_that_changed_little_are_counted_only():

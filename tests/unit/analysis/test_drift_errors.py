@@ -92,7 +92,10 @@ def test_the_test_of_groups_is_one_sided_at_the_rows_that_did_not_choose_them(se
     groups = find_row_groups(moved, parts.rows.dataset, seed, purpose="any rules", alpha=0.9)
     k = groups.group
     means = np.array([moved[groups.half & (k == g)].mean() for g in range(len(groups))])
-    tested = centred * (means - np.bincount(k) / 1000 @ means)[k]
+    apart = [centred[~groups.half & side].mean() for side in (~is_new, is_new)]
+    # Both tables are put at the same mean: what all rows moved by is no difference between groups.
+    alike = centred - np.where(is_new, 0.5, -0.5) * (apart[1] - apart[0])
+    tested = alike * (means - np.bincount(k) / 1000 @ means)[k]
     a, b = (tested[~groups.half & side] for side in (is_new, ~is_new))
     tests = [ttest_ind(a, b, equal_var=equal, alternative="greater") for equal in (False, True)]
     expected = max(test.pvalue for test in tests) if a.mean() > b.mean() else 1.0

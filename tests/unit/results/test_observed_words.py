@@ -126,7 +126,7 @@ def test_what_holds_for_all_rows_is_not_said_of_a_feature():
     assert said("hr", y) == ""
     amount = f"{(y - PREDICTION).mean():.1f} bikes too low"
     assert (
-        f"The model is {amount} on average over all rows, and nowhere clearly more: e.observed "
+        f"The model is {amount} on average over all rows, and nowhere clearly more: a figure "
     ) in str(observed("hr", y))
     y = labels(25.0 + 40.0 * (X["hr"] == 3).to_numpy())
     text, amount = said("hr", y), f"{(y - PREDICTION).mean():.1f} bikes too low"
@@ -167,7 +167,7 @@ def test_an_effect_prints_one_line_about_its_labels():
     bare = str(EFFECTS["hr"]).splitlines()
     assert len(right) == len(wrong) == len(bare) + 1
     assert (
-        "The model is nowhere clearly wrong on average: e.observed has the means of labels and predictions."
+        "The model is nowhere clearly wrong on average: a figure shows the means of labels and predictions."
         in right
     )
     (line,) = set(wrong) - set(right)

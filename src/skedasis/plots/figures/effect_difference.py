@@ -59,7 +59,8 @@ def effect_difference_figure(
     low, high = extent([d.value, np.zeros(1)])
     low, high = effect_parts.readable_range(extent([*ends, np.zeros(1)]), low, high)
     y = PlotAxis("difference", unit, low, high, 0.06)
-    notes = (f"{p_value(d.p_value)}, test of no difference anywhere", *map(str, d.notes))
+    test = f"{p_value(d.p_value)}, test of no difference anywhere"
+    notes = (test, *effect_parts.off_scale(y, [ends]), *map(str, d.notes))
     main = Panel(x, y, marks, effect_parts.MAIN, title=title, notes=notes, tooltips=tips)
     order = tuple(_names(d))
     return FigureSpec(((main, both),), str(title), " ".join([f"{title}.", *d.remarks]), order=order)
