@@ -268,6 +268,9 @@ def test_predictions_beyond_0_and_1_are_wrong_for_labels_of_0_and_1():
     assert [d.residual < 0 for d in found.deviations] == [False, True]
     assert found.deviations[1].high == 4.0
     assert not sd.calibration(first, X, X[:, 0] > 2).events
+    assert not sd.calibration(first, -X, X[:, 0] > 2).events
+    # Probabilities of float32 may round to above 1.
+    assert sd.calibration(first, X / 4 * (1 + 5e-7), X[:, 0] > 2).events
 
 
 def numbers(found):

@@ -236,6 +236,20 @@ def test_means_of_m_plots_are_compared_bin_by_bin():
         some[0] - some[1]
 
 
+def test_centred_means_of_bins_count_by_weight_and_empty_bins_not_at_all():
+    edges, means, shares = [-1.0, 0.0, 2.0, 3.0], [], []
+    plot, rng, effects = sd.MPlot(bins=sd.Edges(edges), center="mean"), np.random.default_rng(0), []
+    for n in (90, 60):
+        x = np.where(rng.uniform(size=n) < 0.4, rng.uniform(-1, 0, n), rng.uniform(2, 3, n))
+        X, w = np.column_stack([x, rng.normal(size=n)]), rng.integers(1, 5, n) + 3.0 * (x > 0)
+        effects.append(sd.explain(lambda X: X[:, 1], X, 0, method=plot, sample_weight=w))
+        means.append([np.average(X[side, 1], weights=w[side]) for side in (x < 0, x > 0)])
+        shares.append([w[side].sum() / w.sum() for side in (x < 0, x > 0)])
+    d = effects[0] - effects[1]
+    change = np.subtract(*means)
+    np.testing.assert_allclose(d.value, change - np.mean(shares, axis=0) @ change, rtol=1e-9)
+
+
 def test_slopes_are_averaged_in_the_same_bins():
     sloped = sd.prediction(
         lambda X: X[:, 0] ** 2 * X[:, 1],
