@@ -269,6 +269,21 @@ def test_tooltips_name_the_cell_its_rows_and_its_means():
     assert any("average slope" in text for tip in tips(slopes) for text in tip)
 
 
+def test_intervals_of_events_have_two_ends():
+    rare = RNG.uniform(size=N) < 0.005
+    effect = sd.explain(
+        lambda X: np.full(len(X), 0.005), X[["hr"]], "hr", y=rare, method="ale", observed=True
+    )
+    seen, main = effect.observed, effect_figure(effect, EffectPlotOptions()).main
+    assert seen is not None
+    lower, upper = seen.interval(0.95)
+    drawn = only(main, Segments, "observed-interval")
+    np.testing.assert_allclose(np.sort(drawn.y0), np.sort(lower[0]), atol=1e-15)
+    np.testing.assert_allclose(np.sort(drawn.y1), np.sort(upper[0]))
+    k = int(np.argmin(seen.label[0]))
+    assert f"mean label 0 (0 to {upper[0, k]:.2g}" in str(tips(main))
+
+
 def test_tooltips_of_levels_have_the_means_too():
     effect = made("city", SET)
     for tip in tips(effect_figure(effect).main):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import skedasis as sd
 from skedasis.stats.moments import RowMeans
 from skedasis.stats.student import t_interval
 
@@ -57,3 +58,30 @@ def test_repetitions_are_rows(rows):
     means = RowMeans.of(eyes[some], cell[some], cells, often[some].astype(float), "frequency")
     lower, upper = t_interval(means.mean, means.error, means.df, 0.95)
     assert 0.935 <= float(np.mean((lower <= 2.5) & (upper >= 2.5))) <= 0.965
+
+
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+@pytest.mark.parametrize(
+    ("rows", "p"), [(66, 0.02), (200, 0.01), (66, 0.05), (30, 0.1), (100, 0.5)]
+)
+def test_intervals_of_rare_events_contain_the_probability(rows, p, kind):
+    """Of a model that is right: the intervals of mean labels, and those of mean residuals, which are 0."""
+    cells, rng = 1500, np.random.default_rng(rows)
+    x = np.repeat(np.arange(cells), rows)[:, None]
+    y, w = rng.uniform(size=len(x)) < p, np.ones(len(x))
+    if kind == "sampling":
+        w = rng.uniform(0.2, 2, len(x))
+    e = sd.explain(
+        lambda X: np.full(len(X), p),
+        x,
+        0,
+        y=y,
+        method=sd.MPlot(bins=sd.Edges(np.arange(cells + 1) - 0.5)),
+        sample_weight=w,
+        weight_kind=kind,
+        observed=True,
+    )
+    assert e.observed is not None
+    for of, truth in (("label", p), ("residual", 0.0)):
+        lower, upper = e.observed.interval(0.95, of)
+        assert np.mean((lower <= truth) & (upper >= truth)) >= 0.93

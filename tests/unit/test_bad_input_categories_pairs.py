@@ -587,6 +587,8 @@ def test_m_plots_of_labels_need_numbers(wanted, of):
             sd.explain(q, X, wanted, y=y, method=method)
     with refused(sd.DataError, "y", "infinite labels for 1 of"):
         sd.explain(q, X, wanted, y=[np.inf, *range(N - 1)], method=method)
+    with refused(sd.DataError, "y", "labels up to 1e+141 in size", "at most 1e+140", "Rescale"):
+        sd.explain(q, X, wanted, y=[-1e141, *range(N - 1)], method=method)
     with refused(sd.DataError, "y", str(N)):
         sd.explain(q, X, wanted, y=np.zeros(7), method=method)
     e = sd.explain(q, X, wanted, y=np.arange(N) % 2 == 0, method=method)

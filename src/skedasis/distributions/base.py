@@ -22,6 +22,7 @@ from skedasis._types import DType, Floats, Ints, Level, ModelRows, Values
 from skedasis.data.dataset import to_array
 from skedasis.data.factorize import missing_mask
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.models.calling import LARGEST
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
@@ -232,6 +233,13 @@ def label_numbers(y: ArrayLike, what: str, fix: str | None = None) -> Floats:
             f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
             "finite numbers",
             "Leave these rows out",
+        )
+    if (largest := np.abs(numbers).max(initial=0.0)) > LARGEST:
+        raise DataError(
+            f"{what}: y",
+            f"labels up to {largest:.3g} in size",
+            f"at most {LARGEST:g}, because variances are computed from squares",
+            "Rescale labels and predictions",
         )
     return numbers
 

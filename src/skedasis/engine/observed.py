@@ -35,6 +35,7 @@ from skedasis.registry import listed_methods
 from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.observed import Observed
+from skedasis.stats.calibration import ROUNDING
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, RowMeans
 
@@ -376,6 +377,7 @@ class ObservedWork:
         used = moments[_LABEL].count.reshape(-1, splits).sum(axis=1) > 0
         if not used.any():  # no row has a label
             return None
+        events = _of_events(moments[_LABEL], moments[_PREDICTION])
         order = np.argsort(np.where(np.isnan(points), -1.0, points), kind="stable")
         some = order[used[:size][order] & ~np.isnan(points[order])]
 
@@ -386,6 +388,7 @@ class ObservedWork:
             label, prediction, residual = (
                 RowMeans(some[name], some.get(squared)) for name, squared in _SQUARED.items()
             )
+            least = _binomial_error(prediction) if events else 0.0
             return Observed(
                 points=points,
                 low=low,
@@ -400,9 +403,10 @@ class ObservedWork:
                 prediction=_means(prediction.moments),
                 prediction_error=prediction.error.T,
                 residual=_means(residual.moments),
-                residual_error=residual.error.T,
+                residual_error=np.maximum(residual.error, least).T,
                 df=label.df.T,
                 of_effect=scale is quantity and not effect.spec.derivative,
+                events=events,
                 split_name=self.split.name,
                 missing=missing,
             )
@@ -434,6 +438,21 @@ def _labels_of(quantity: Quantity, y: Values) -> Floats:
 
 def _means(moments: Moments) -> Floats:
     return np.where(moments.weight > 0, moments.mean, np.nan).T
+
+
+def _of_events(label: Moments, prediction: Moments) -> bool:
+    """Return whether labels are 0 and 1, whose mean of y (1 - y) is 0, and mean predictions between."""
+    total = label.weight * label.mean
+    off = np.abs(total * (1 - label.mean) - label.m2)
+    between = np.abs(prediction.mean - 0.5) < 0.5 + ROUNDING
+    return bool((between & (off <= 1e-9 * np.abs(total))).all())
+
+
+def _binomial_error(prediction: RowMeans) -> Floats:
+    """Return the error of mean labels that are events with the predictions as probabilities."""
+    of_sum = prediction.moments if prediction.squared is None else prediction.squared
+    variance = of_sum.weight * of_sum.mean * (1 - of_sum.mean) - of_sum.m2
+    return np.sqrt(np.maximum(variance, 0.0)) / np.maximum(prediction.moments.weight, 1e-300)
 
 
 def _in_cells(

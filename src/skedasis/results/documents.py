@@ -345,6 +345,9 @@ def _observed_keys() -> JsonSchema:
         {
             "quantity": json_keys.text("Name of the prediction, on the scale of the labels."),
             "unit": or_null(json_keys.text("Unit of labels and predictions.")),
+            "events": json_keys.flag(
+                "Whether labels are 0 and 1 and predictions between: mean labels are proportions."
+            ),
             "split": or_null(json_keys.text("Name of the split; null without a name.")),
             "split_values": json_keys.texts("Its values; one empty text without a split."),
             "x": json_keys.points("Mean of the feature in each cell, or the level."),
@@ -373,6 +376,7 @@ def observed_document(axis: Axis, observed: Observed) -> Content:
     return {
         "quantity": observed.quantity,
         "unit": observed.unit,
+        "events": observed.events,
         "split": observed.split_name or None,
         "split_values": observed.split_values,
         "x": x,

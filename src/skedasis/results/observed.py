@@ -13,7 +13,7 @@ from skedasis._numbers import counted
 from skedasis._types import Floats, Ints, Values
 from skedasis.results.axis import Axis, LevelAxis
 from skedasis.results.immutable import Immutable
-from skedasis.stats.student import t_interval
+from skedasis.stats.calibration import mean_label_interval, proportion_size
 
 ObservedMean: TypeAlias = Literal["label", "prediction", "residual"]
 
@@ -35,7 +35,9 @@ class Observed(Immutable):
     Errors are those of means of independent rows. With frequency weights a row counts as so many rows. With sampling
     weights w and n = (Σw)² / Σw² the squared error is Σw² (value − mean)² / (Σw)² · n / (n − 1), with n − 1 degrees of
     freedom: it holds if the variance depends on the weights, as for rates and their exposure. `calibration`,
-    `weak_spots` and `drift` have the same error for the same rows.
+    `weak_spots` and `drift` have the same error for the same rows. Of events, labels of 0 and 1, the error of a mean
+    residual is at least that of the binomial distribution of the predictions, as in `weak_spots`: a cell without any
+    event has no variance to estimate it from.
 
     Examples
     --------
@@ -79,6 +81,8 @@ class Observed(Immutable):
     """Degrees of freedom of the standard errors."""
     of_effect: bool = True
     """Whether the effect itself is on the scale of the labels: not of a logit, and not of a logarithm."""
+    events: bool = False
+    """Whether labels are 0 and 1 and predictions between: mean labels are proportions, which have Wilson's interval."""
     split_name: str = ""
     """Name of the split; empty without one, and for an array of labels."""
     missing: Observed | None = None
@@ -124,7 +128,7 @@ class Observed(Immutable):
     def interval(
         self, confidence_level: float = 0.95, of: ObservedMean = "label"
     ) -> tuple[Floats, Floats]:
-        """Return the lower and upper limits of pointwise intervals of the means, by Student's t.
+        """Return the lower and upper limits of pointwise intervals: Student's, of a proportion of events Wilson's.
 
         Parameters
         ----------
@@ -146,4 +150,8 @@ class Observed(Immutable):
         check_probability("interval(confidence_level)", confidence_level)
         check_option("interval(of)", of, OBSERVED_MEANS)
         mean, error = vars(self)[of], vars(self)[f"{of}_error"]
-        return t_interval(mean, error, self.df, confidence_level)
+        size = proportion_size(mean, error, self.df + 1)
+        events = self.events and of == "label"
+        return mean_label_interval(
+            mean, error, self.df, size, confidence_level, isotonic=False, events=events
+        )

@@ -28,7 +28,7 @@ MOST_POINTS = 1000
 _LEAST_ROWS = 30
 """Rows from which the variance of the labels at a block is estimated: of a smaller block with those beside it."""
 
-_ROUNDING = 1e-6
+ROUNDING = 1e-6
 """By how much probabilities may be beyond 0 and 1 through rounding in single precision."""
 
 _BLOCK_FACTORS = (
@@ -69,7 +69,7 @@ class LabelledRows:
         """Whether labels are 0 and 1 and predictions between, so that both are frequencies of an event."""
         binary = ((self.label == 0) | (self.label == 1)).all()
         return bool(
-            binary and self.prediction[0] > -_ROUNDING and self.prediction[-1] < 1 + _ROUNDING
+            binary and self.prediction[0] > -ROUNDING and self.prediction[-1] < 1 + ROUNDING
         )
 
     @cached_property
@@ -163,21 +163,11 @@ class Ranges:
 
     @property
     def size(self) -> Floats:
-        """Return the number of rows that the mean label of each range rests on: the effective one of weights.
-
-        For events it is at most the number whose binomial variance is that of the weighted mean (Korn & Graubard 1998),
-        as events may have larger weights.
-        """
-        size, squared = self.label.size, self.label.squared
-        if squared is None or not self.rows.events:
-            return size
-        mean = np.clip(self.label.mean, 0.0, 1.0)
-        variance = mean * (1 - mean)
-        some = variance > 1e-12
-        squares = np.where(some, self.label.squares[0], 1.0)
-        return np.where(
-            some, np.minimum(size, variance * self.label.moments.weight**2 / squares), size
-        )
+        """Return the number of rows that the mean label of each range rests on: the effective one of weights."""
+        label = self.label
+        if label.squared is None or not self.rows.events:
+            return label.size
+        return proportion_size(label.mean, label.error, label.size)
 
     def joined(self, starts: Sequence[int]) -> Ranges:
         """Return neighbouring ranges as one; `starts` are the numbers of the first of each, from 0."""
@@ -238,6 +228,18 @@ def mean_label_interval(
     if events:
         return wilson(label, size, factor * z)
     return t_interval(label, factor * std_error, df, level)
+
+
+def proportion_size(share: Floats, std_error: Floats, size: Floats) -> Floats:
+    """Return the number of rows that a proportion rests on, of the effective size of its weights.
+
+    It is at most the number whose binomial variance is that of the weighted mean (Korn & Graubard 1998), as events may
+    have larger weights.
+    """
+    variance = share * (1 - share)
+    some = (variance > 1e-12) & (size > 1) & (std_error > 0)
+    squares = np.where(some, (size - 1) * std_error**2, 1.0)
+    return np.where(some, size * np.minimum(1.0, variance / squares), size)
 
 
 def wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:

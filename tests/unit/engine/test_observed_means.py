@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -672,3 +673,61 @@ def test_one_class_only():
     e = sd.explain(q, X[["many"]], "many", y=np.ones(N, dtype=bool), method="ale", observed=True)
     assert (observed(e).label == 1).all()
     assert (observed(e).label_error == 0).all()
+
+
+# --- events ---------------------------------------------------------------------------------------
+
+
+def chance(X: np.ndarray) -> np.ndarray:
+    return 0.01 + 0.02 * X[:, 1]
+
+
+@pytest.mark.parametrize("kind", ["none", "frequency", "sampling"])
+def test_a_cell_without_events_has_the_errors_of_its_predictions(kind):
+    rng, n = np.random.default_rng(4), 300
+    rows_, cell = rng.uniform(size=(n, 2)), np.repeat([0, 1, 2], 100)
+    rows_[:, 0] = cell
+    y = (cell == 1) & (np.arange(n) % 25 == 0)
+    w = rng.integers(1, 4, n) if kind == "frequency" else rng.uniform(0.1, 2, n)
+    given = {} if kind == "none" else {"sample_weight": w, "weight_kind": kind}
+    w = w if given else np.ones(n)
+    seen = observed(sd.explain(chance, rows_, 0, y=y, method="mplot", observed=True, **given))
+    assert seen.events
+    lower, upper = seen.interval(0.9, "label")
+    squares = w if kind == "frequency" else w**2
+    for k in range(3):
+        some = cell == k
+        p = chance(rows_[some])
+        least = np.sqrt(squares[some] @ (p * (1 - p))) / w[some].sum()
+        assert seen.residual_error[0, k] >= least * (1 - 1e-9)
+        if k != 1:
+            assert seen.residual_error[0, k] == pytest.approx(least)
+            assert lower[0, k] == 0 < upper[0, k]
+        if kind != "sampling":
+            events, size = int((w * y)[some].sum()), int(w[some].sum())
+            wanted = binomtest(events, size).proportion_ci(0.9, method="wilson")
+            np.testing.assert_allclose([lower[0, k], upper[0, k]], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("y", "prediction", "events"),
+    [
+        ([0, 1, 0, 0], 0.2, True),
+        ([False, True, False, False], 0.2, True),
+        ([0, 0, 0, 0], 0.2, True),
+        ([0, 1, 0, 0], 1.2, False),
+        ([0, 1, 0, 2], 0.2, False),
+        ([0, 0.5, 0, 1], 0.2, False),
+        ([0, 1e-12, 0, 0], 0.2, False),
+    ],
+)
+def test_events_are_labels_of_0_and_1_with_predictions_between(y, prediction, events):
+    e = sd.explain(
+        lambda X: np.full(len(X), prediction),
+        np.arange(20.0)[:, None] % 2,
+        0,
+        y=np.tile(y, 5),
+        method="mplot",
+        observed=True,
+    )
+    assert observed(e).events is events

@@ -36,17 +36,19 @@ fraction of the axis."""
 
 
 class CellMeans(NamedTuple):
-    """Means of one value of the split in the shown cells, each of shape (K,), with half widths of their intervals."""
+    """Means of one value of the split in the shown cells, each of shape (K,), with their intervals."""
 
     name: str
     style: str
     x: Floats
     rows: Floats
     label: Floats
-    label_half: Floats
+    label_low: Floats
+    label_high: Floats
     prediction: Floats
     residual: Floats
-    residual_half: Floats
+    residual_low: Floats
+    residual_high: Floats
 
     @property
     def trusted(self) -> tuple[Floats, Floats]:
@@ -57,8 +59,8 @@ class CellMeans(NamedTuple):
     @property
     def interval(self) -> Band:
         """Return the intervals of the mean labels; without an interval, the mean itself."""
-        half = np.where(np.isfinite(self.label_half), self.label_half, 0.0)
-        return Band(self.x, self.label - half, self.label + half, LABEL)
+        ends = self.label_low, self.label_high
+        return Band(self.x, *(np.where(np.isfinite(v), v, self.label) for v in ends), LABEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +124,11 @@ class ShownCells:
         """Yield labels with their intervals."""
         for one in self.means:
             said = one.name if self.split else self.entry
-            lower, upper = one.label - one.label_half, one.label + one.label_half
             yield Segments(
                 one.x,
-                lower,
+                one.label_low,
                 one.x,
-                upper,
+                one.label_high,
                 f"observed{one.style}-interval",
                 "" if self.split else said,
                 1.0,
@@ -159,11 +160,12 @@ class ShownCells:
             top = float(np.fmax(abs(one.label[k]), abs(one.prediction[k])))
             if self.split:
                 yield f"{one.name}: {counted(int(one.rows[k]), 'row')}"
-            yield f"{LABEL} {_with_half(one.label[k], one.label_half[k], top)}{unit}"
+            yield f"{LABEL} {_with_ends(one.label[k], one.label_low[k], one.label_high[k], top)}{unit}"
             if np.isnan(one.prediction[k]):
                 continue
             yield f"{PREDICTION} {number_or_zero(float(one.prediction[k]), top)}{unit}"
-            yield f"label minus prediction {_with_half(one.residual[k], one.residual_half[k], top)}"
+            ends = one.residual_low[k], one.residual_high[k]
+            yield f"label minus prediction {_with_ends(one.residual[k], *ends, top)}"
 
     def tooltips(self, x: PlotAxis, below: int = 0) -> Iterator[Tooltip]:
         """Yield a tooltip per cell of the main stretch: its ends, its rows and its means."""
@@ -205,9 +207,13 @@ class ShownCells:
         return Panel(x, y, (*effect_parts.backdrop(x), *bars), high, kind="counts", tooltips=tips)
 
 
-def _with_half(value: float, half: float, top: float) -> str:
+def _with_ends(value: float, low: float, high: float, top: float) -> str:
     text = number_or_zero(float(value), top)
-    return f"{text} ± {number_or_zero(float(half), top)}" if np.isfinite(half) else text
+    if not np.isfinite(high - low):
+        return text
+    if abs(high + low - 2 * value) > 1e-6 * (high - low):
+        return f"{text} ({number_or_zero(float(low), top)} to {number_or_zero(float(high), top)})"
+    return f"{text} ± {number_or_zero(float(high - low) / 2, top)}"
 
 
 # --- the cells of an effect -----------------------------------------------------------------------
@@ -285,7 +291,7 @@ def _positions(found: Observed, x: PlotAxis, levels: ShownLevels | None) -> tupl
 
 
 def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats]:
-    """Return rows, label, its half width, prediction, residual and its half width at n positions, (S, n) each.
+    """Return rows, label with its interval, prediction, and residual with its interval at n positions, (S, n) each.
 
     Cells at one position, beyond a gap, are strata of one mean.
     """
@@ -294,10 +300,6 @@ def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats]:
 
     def joined(name: str) -> Floats:
         return np.concatenate([vars(one)[name] for one in parts], axis=1)[:, there]
-
-    def half(of: ObservedMean) -> Floats:
-        ends = [one.interval(level, of) for one in parts]
-        return np.concatenate([(high - low) / 2 for low, high in ends], axis=1)[:, there]
 
     into = np.zeros((int(there.sum()), n))
     into[np.arange(len(into)), place[there]] = 1.0
@@ -308,17 +310,21 @@ def _pooled(found: Observed, place: Ints, n: int, level: float) -> list[Floats]:
         with np.errstate(invalid="ignore", divide="ignore"):
             return (np.where(weight > 0, weight * value, 0.0) @ into) / total
 
-    def error(value: Floats) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.sqrt(np.where(weight > 0, (weight * value) ** 2, 0.0) @ into) / total
+    def with_ends(of: ObservedMean) -> Iterator[Floats]:
+        value = joined(of)
+        yield mean(value)
+        each = zip(*(one.interval(level, of) for one in parts), strict=True)
+        for sign, ends in zip((-1, 1), each, strict=True):
+            off = np.concatenate(ends, axis=1)[:, there] - value
+            with np.errstate(invalid="ignore", divide="ignore"):
+                error = np.sqrt(np.where(weight > 0, (weight * off) ** 2, 0.0) @ into) / total
+            yield mean(value) + sign * error
 
     return [
         joined("count") @ into,
-        mean(joined("label")),
-        error(half("label")),
+        *with_ends("label"),
         mean(joined("prediction")),
-        mean(joined("residual")),
-        error(half("residual")),
+        *with_ends("residual"),
     ]
 
 
