@@ -59,8 +59,9 @@ class CellMeans(NamedTuple):
     @property
     def interval(self) -> Band:
         """Return the intervals of the mean labels; without an interval, the mean itself."""
-        ends = self.label_low, self.label_high
-        return Band(self.x, *(np.where(np.isfinite(v), v, self.label) for v in ends), LABEL)
+        known = np.isfinite(self.label_low)
+        low = np.where(known, self.label_low, self.label)
+        return Band(self.x, low, np.where(known, self.label_high, self.label), LABEL)
 
 
 @dataclass(frozen=True, eq=False)
