@@ -132,10 +132,9 @@ def test_a_cell_has_one_error_wherever_it_is_said(kind):
 
     old = np.arange(4000) < 2500
     tables = seen([0, 1], np.where(old, "old", "new"))
-    new_rows = {"sample_weight_new": w[~old]} if given else {}
-    if given:
-        given["sample_weight"] = w[old]
-    drift = sd.drift(_first, p[old], _first, p[~old], **given, **new_rows)
+    of_both: dict[str, Any] = {"sample_weight_old": w[old], "sample_weight_new": w[~old]}
+    weighted = {**of_both, "weight_kind": kind} if given else {}
+    drift = sd.drift(_first, p[old], _first, p[~old], **weighted)
     _near(np.hypot(*tables.prediction_error[:, 0]), np.asarray(drift.change.std_error))
 
 
