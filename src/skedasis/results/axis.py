@@ -238,10 +238,10 @@ class TimedAxis(NumericAxis):
     def coordinates_of(self, values: object, what: str) -> Floats:
         """Return times, or text that denotes times, as days."""
         days = self.time.days(values, what)
-        # The first and last point may be off by the rounding to the resolution of the axis.
-        tolerance = 0.0 if self.time.exact else self.time.resolution
-        first, last = self.points[[0, -1]]
-        inside = (days >= first - tolerance) & (days <= last + tolerance)
+        # The first and last of `x` are rounded to the unit of the column, and may so be beyond the points.
+        ends = self.points[[0, -1]]
+        (first, last), rounded = ends, self.time.days(self.in_own_type(ends))
+        inside = (days >= min(first, rounded[0])) & (days <= max(last, rounded[1]))
         return np.where(inside, np.clip(days, first, last), days)
 
 

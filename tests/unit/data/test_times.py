@@ -186,6 +186,7 @@ def test_an_effect_is_that_of_the_same_days_as_numbers(made, method):
         lambda X: 3 * X[:, 0] + np.sin(X[:, 0] / 20) * X[:, 1], plain, 0, method=method
     )
     tick = e.time.resolution  # the column rounds points between observed values to it
+    np.testing.assert_allclose(e(e.x), e.value, atol=4 * tick + 1e-6)
     if method == "rhale":
         assert abs(e.importance - want.importance) < 0.02 * want.importance
         assert np.all(np.abs(e.bins.effect[~e.bins.empty] - 3) < 0.5)  # per day, for any unit

@@ -299,7 +299,7 @@ def test_one_of_several_outputs():
 
 def test_outputs_that_are_not_chosen_or_not_there_are_refused():
     for kind in ("squared_error", "zero_one"):
-        with refused(sd.ModelOutputError, "(60, 2)", "sd.loss(model, output=0)"):
+        with refused(sd.ModelOutputError, "(60, 2)", "output=0"):
             sd.loss(outputs, kind).at(X, Y)
     with refused(sd.ModelOutputError, "column 2"):
         sd.loss(outputs, output=2).at(X, Y)
