@@ -104,7 +104,7 @@ def test_no_share_is_below_zero_or_above_one(two, drawn, by_region, widths):
     found = replace(two[0].variance_shares, as_drawn=drawn, by_region=by_region)
     bar = variance_bar(found)
     assert [float(s["width"].rstrip("%")) for s in bar] == pytest.approx(widths)
-    assert ("because features act together" in bar[0]["name"]) == (drawn <= 0)
+    assert ("because features interact" in bar[0]["name"]) == (drawn <= 0)
     assert variance_bar(replace(found, as_drawn=np.nan)) is None
 
 

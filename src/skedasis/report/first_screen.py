@@ -275,7 +275,7 @@ def variance_bar(shares: VarianceShares) -> list[Context] | None:
 
 
 WORTHLESS = (
-    ": their sum predicts no better than the mean of all rows, because features act together; "
+    ": their sum predicts no better than the mean of all rows, because features interact; "
     "each curve alone is right on average"
 )
 """The text where the sum of the curves predicts the quantity worse than its mean does."""

@@ -86,6 +86,16 @@ class ResultsByLabel(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]
         -----
         Intervals are those of each member alone. For the ratio of the factors of two models with its interval, explain
         the difference of the quantities: ``sd.explain(q_new - q_old, X).factors()``. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.repeat([[0.0], [1.0], [2.0]], [50, 30, 20], axis=0)
+        >>> models = {k: sd.prediction(lambda X, k=k: k * X[:, 0], link="log") for k in (0.0, 1.0)}
+        >>> found = sd.explain(models, X, "x0", method="pdp").factors()
+        >>> [np.round([f.factor for f in one], 2).tolist() for one in found.values()]
+        [[1.0, 1.0, 1.0], [1.0, 2.72, 7.39]]
         """
         found: dict[OutputLabel, Factors | RatingTable] = {}
         for key, member in self.items():
