@@ -212,7 +212,7 @@ def test_what_is_said():
     opposite = sd.drift(linear(2.0, 0.0, 0.0), X, linear(-2.0, 0.0, 0.0), **QUIET)
     assert any(f.curve_found for f in opposite.features)
     assert opposite.verdict[0].endswith(
-        "), but the model changed by other amounts in some groups of rows and 1 effect changed."
+        "), but the model changed more in some groups of rows than in others and 1 effect changed."
     )
     alone = replace(opposite, change=replace(opposite.change, lower=0.01, found=False))
     assert "; it excludes 0, but the tests allow for all parts together)" in alone.verdict[0]
