@@ -94,7 +94,8 @@ def started(kind: str) -> bytes:
     return pickle.dumps(explained(kind))
 
 
-COSTS = {"seconds", "model_seconds"}
+# Times, and numbers of calls, which follow from the times that the model took.
+COSTS = ("seconds", "calls")
 
 
 def leaves(value: object, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -103,7 +104,7 @@ def leaves(value: object, where: str = "") -> Iterator[tuple[str, Any]]:
         yield where, value
     elif isinstance(value, Mapping) and not hasattr(value, "__dataclass_fields__"):
         for key, part in value.items():
-            if key not in COSTS:
+            if not str(key).endswith(COSTS):
                 yield from leaves(part, f"{where}[{key!r}]")
     elif isinstance(value, (list, tuple)) and not hasattr(value, "__dataclass_fields__"):
         for i, part in enumerate(value):
@@ -208,7 +209,7 @@ def _without_costs(node: Any) -> Any:
     if isinstance(node, list):
         return [_without_costs(part) for part in node]
     if isinstance(node, dict):
-        return {k: _without_costs(v) for k, v in node.items() if k not in COSTS}
+        return {k: _without_costs(v) for k, v in node.items() if not str(k).endswith(COSTS)}
     return node
 
 
