@@ -15,7 +15,8 @@ variance is what the change of its curve is measured by.
 
 Errors are those of means over independent rows of each table: every number here is a sum of one mean per table of an
 influence, whose error is that of the mean. The influence of a row on E_Q e_j − E_P e_j is the value of the effect at
-the row, and what its local effects change of the curve (`skedasis.stats.curve_sums`).
+the row, and what its local effects change of the curve (`skedasis.stats.curve_sums`), or that of its missing value of
+the mean effect of a missing value.
 """
 
 # A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
@@ -51,13 +52,20 @@ from skedasis.engine.budget import (
     on_a_sample,
 )
 from skedasis.engine.options import ALPHA, ExplainOptions, TwoTableKeywords, takes_options
-from skedasis.engine.prepare import Job, planned_like, prepare_rows, resolve_method_and_selection
+from skedasis.engine.prepare import (
+    Job,
+    TaskKey,
+    planned_like,
+    prepare_rows,
+    resolve_method_and_selection,
+)
 from skedasis.engine.rounds import compute
 from skedasis.engine.rows import ROWS_OF_CHUNKS, draw_rows
 from skedasis.engine.run import values_at_rows
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
 from skedasis.methods.ale import ALE
+from skedasis.methods.missing import Donors
 from skedasis.methods.mplot import MPlot
 from skedasis.methods.plans import CellPlan
 from skedasis.quantities.base import Quantity
@@ -295,12 +303,15 @@ def drift(
         for label in labels
     }
     records: list[Mapping[str, object]] = []
-    for effects in _effects(jobs, records):
+    for effects, donors in _effects(jobs, records):
         cells = _psi_cells(jobs[0], effects[0])
         for label, parts in found.items():
             for name, effect in effects[0][label].items():
                 x = coordinates_at_rows(effect, jobs[0].dataset)
-                curves = [_Curve.of(by_label[label][name], x) for by_label in effects]
+                curves = [
+                    _Curve.of(by_label[label][name], x, own.get((label, name)))
+                    for by_label, own in zip(effects, donors, strict=True)
+                ]
                 places = Places.of(x, effect.axis.coordinates)
                 parts.add(curves, places, effect.about.feature, cells[name])
     record = _record(rows, jobs, records, options)
@@ -448,12 +459,8 @@ class _Tables:
         some: Bools | None = None,
         *,
         value: float | None = None,
-        more: float = 0.0,
     ) -> _Tested:
-        """Return the sum over the tables of the means of an influence with its error, or a value with this error.
-
-        `more` is a further squared error, as if of independent rows.
-        """
+        """Return the sum over the tables of the means of an influence with its error, or a value with this error."""
         value = self.total(influence, some) if value is None else value
         unit, errors = power_of_two(influence), list[tuple[float, float]]()
         for table in self.slices:
@@ -463,17 +470,13 @@ class _Tables:
         squares = np.array([(unit * error) ** 2 for error, _ in errors])
         total = float(squares.sum())
         if not total > 0:
-            return _Tested(
-                value, math.sqrt(total + more), math.nan if math.isnan(total) else math.inf
-            )
+            return _Tested(value, math.sqrt(total), math.nan if math.isnan(total) else math.inf)
         df = np.array([df for _, df in errors])
         spread = float(((squares / total) ** 2 / df).sum())
         # If both tables have the same variance, that of all rows: squares times rows are variances.
         pooled = float((squares * (df + 1) * df).sum() / df.sum() * (1 / (df + 1)).sum())
-        error = math.sqrt(total + more)
-        return _Tested(
-            value, error, 1.0 / spread, Estimate(value, math.sqrt(pooled + more), float(df.sum()))
-        )
+        common = Estimate(value, math.sqrt(pooled), float(df.sum()))
+        return _Tested(value, math.sqrt(total), 1.0 / spread, common)
 
 
 def _rows(
@@ -581,10 +584,11 @@ def _within_limit(
 
 def _effects(
     jobs: Sequence[Job], records: list[Mapping[str, object]]
-) -> Iterator[list[dict[OutputLabel, Effects]]]:
+) -> Iterator[tuple[list[dict[OutputLabel, Effects]], list[dict[TaskKey, Donors]]]]:
     """Yield the effects of some features of each model, by output, until all are computed; add what they cost.
 
-    The effects keep the local effects of all rows, so that the features are as few at a time as there is memory for.
+    The effects keep the local effects of all rows, and the donors the effects of missing values at the rows, so that
+    the features are as few at a time as there is memory for.
     """
     first = jobs[0]
     names = [task.key for task in first.tasks if isinstance(task, FeatureTask)]
@@ -593,12 +597,17 @@ def _effects(
     options = replace(first.options, keep_rows=2 * size * step)
     for start in range(0, len(names), step):
         some, found = names[start : start + step], list[dict[OutputLabel, Effects]]()
+        donors = list[dict[TaskKey, Donors]]()
         for job in jobs:
             method, selection = resolve_method_and_selection(
                 ALE(), job.quantity, job.dataset, some, options
             )
             part = planned_like(job, method, selection, options)
-            done = compute(part)
+            wanted = {
+                key: replace(own, at_rows=np.zeros(len(first.dataset)))
+                for key, own in part.donors.items()
+            }
+            done = compute(replace(part, donors=wanted))
             record = provenance(part, done.scores)
             records.append(record)
             by_output: dict[OutputLabel, Effects] = {}
@@ -607,7 +616,8 @@ def _effects(
                 if isinstance(explained, Effects):
                     by_output[label] = explained
             found.append(by_output)
-        yield found
+            donors.append(wanted)
+        yield found, donors
 
 
 def _steps(effect: Effect, n: int, x: Floats) -> LocalSteps:
@@ -636,7 +646,8 @@ class _Curve:
     """At the nodes."""
     missing: float
     """For rows without a value."""
-    missing_error: float
+    absent: LocalSteps
+    """The effects of a missing value at these rows, which are averaged."""
     steps: LocalSteps
 
     def combined(self, other: _Curve, own: float, others: float) -> _Curve:
@@ -644,26 +655,31 @@ class _Curve:
         return _Curve(
             own * self.value + others * other.value,
             own * self.missing + others * other.missing,
-            math.hypot(own * self.missing_error, others * other.missing_error),
+            self.absent.combined(other.absent, own, others),
             self.steps.combined(other.steps, own, others),
         )
 
-    def influence(self, of_nodes: Floats, weights: Floats, kind: WeightKind) -> Floats:
-        """Return the influence of the rows on a sum over the nodes, whose coefficients sum to 0, per unit of weight."""
-        return self.steps.influence(step_coefficients(of_nodes), weights, kind)
+    def influence(
+        self, of_nodes: Floats, of_missing: float, weights: Floats, kind: WeightKind
+    ) -> Floats:
+        """Return the influence of the rows on a sum over the nodes and the missing value, per unit of weight.
+
+        The coefficients of the nodes sum to 0.
+        """
+        own = self.steps.influence(step_coefficients(of_nodes), weights, kind)
+        return own + self.absent.influence(np.array([of_missing]), weights, kind)
 
     @classmethod
-    def of(cls, effect: Effect, x: Floats) -> _Curve:
+    def of(cls, effect: Effect, x: Floats, donors: Donors | None = None) -> _Curve:
         """Return the curve of an effect; `x`, (n,), are the coordinates of the rows, NaN for none."""
-        point = effect.missing_point
-        missing, error = (0.0, 0.0) if point is None else (point.value, point.std_error)
-        steps = _steps(effect, len(x), x)
-        return cls(
-            np.nan_to_num(effect.value),
-            float(np.nan_to_num(missing)),
-            float(np.nan_to_num(error)),
-            steps,
-        )
+        point, row = effect.missing_point, np.flatnonzero(~np.isfinite(x))
+        missing, size = 0.0, np.zeros(len(row))
+        if point is not None:
+            missing = float(np.nan_to_num(point.value))
+            if donors is not None and donors.at_rows is not None:
+                size = donors.at_rows[row]
+        absent = LocalSteps.across_cells(len(x), row, np.zeros(len(row), dtype=np.int64), size, 1)
+        return cls(np.nan_to_num(effect.value), missing, absent, _steps(effect, len(x), x))
 
 
 # --- population stability index --------------------------------------------------------------------
@@ -728,8 +744,6 @@ class _DriftParts:
     features: list[DriftFeature] = field(default_factory=list[DriftFeature])
     influence: Floats = field(init=False)
     """Of what single features carry of "rows moved" together, (n,)."""
-    more: float = 0.0
-    """The squared error of their missing values."""
 
     def __post_init__(self) -> None:
         self.influence = np.zeros(len(self.rows))
@@ -767,9 +781,7 @@ class _DriftParts:
         if self.new is self.old:
             model = _NONE
         left = shift.value - math.fsum(f.value for f in self.features)
-        jointly = (
-            _NONE if rows.one else rows.estimate(moved - self.influence, value=left, more=self.more)
-        )
+        jointly = _NONE if rows.one else rows.estimate(moved - self.influence, value=left)
         return {CHANGE: change, ROWS: shift, MODEL: model, JOINTLY: self._beyond_rounding(jointly)}
 
     def _beyond_rounding(self, of: Estimate) -> Estimate:
@@ -790,12 +802,11 @@ class _DriftParts:
             at = rows.sign * places.at(curve.value, curve.missing)
             of_nodes = shares[1] - shares[0]
             # Without the rows whose value is missing, the centre of the curve does not cancel.
-            absent = float(of_nodes.sum())
-            own = at + rows.table_weight * curve.influence(of_nodes - absent * within, w, rows.kind)
-            more = (absent * curve.missing_error) ** 2
-            carried = self._beyond_rounding(rows.estimate(own, value=rows.total(at), more=more))
+            known = float(of_nodes.sum())
+            own = curve.influence(of_nodes - known * within, -known, w, rows.kind)
+            own = at + rows.table_weight * own
+            carried = self._beyond_rounding(rows.estimate(own, value=rows.total(at)))
             self.influence += own
-            self.more += more
         if len(curves) == 2 and self.new is not self.old:
             curve = curves[1].combined(curves[0], 1.0, -1.0)
             change, p_curve = self._curve_change(curve, places, within)
@@ -830,9 +841,8 @@ class _DriftParts:
         known = np.where(places.known, w, 0.0)
         square = float(known @ off2 / known.sum())
         part = np.where(places.known, rows.table_weight / known.sum(), 0.0)
-        own = (
-            curve.influence(2.0 * within * centred / unit, w, rows.kind) * rows.table_weight / unit
-        )
+        own = curve.influence(2.0 * within * centred / unit, 0.0, w, rows.kind)
+        own = own * rows.table_weight / unit
         found = rows.estimate(part * (off2 - square) + own, value=square)
         size = math.sqrt(square)
         change = Estimate(unit * size, unit * found.std_error / (2.0 * size), found.df)

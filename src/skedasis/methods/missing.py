@@ -32,6 +32,8 @@ class Donors:
     weight: Floats
     exact: bool
     plan: NumericPlan | LevelPlan
+    at_rows: Floats | None = None
+    """The effect of a missing value at all rows in memory, (n,), which the pass fills in; None if it is not wanted."""
 
     def rows(self, evaluator: BatchEvaluator) -> Ints:
         """Return the positions of the batch's rows with a missing value."""
@@ -74,4 +76,6 @@ def missing_moments(evaluator: BatchEvaluator, donors: Donors) -> tuple[Moments,
     except (ModelOutputError, ValueError, TypeError) as error:
         return Moments.zeros(1), f"no point for missing values: {str(error)[:200]}"
     effect = own - inserted @ donors.weight
+    if donors.at_rows is not None:
+        donors.at_rows[part.places] = effect
     return Moments.of(effect, np.zeros(len(rows), dtype=np.int64), 1, part.weights), None

@@ -182,22 +182,35 @@ def test_the_error_of_a_changed_curve_is_that_of_tables_drawn_anew():
     np.testing.assert_allclose(errors, np.std(again, axis=0), rtol=0.2)
 
 
-def test_the_errors_contain_that_of_the_effect_of_a_missing_value():
-    """It is missing in most new rows, and seldom in old ones; the model is noise in these rows, and else 1."""
-    old, new = table(0, 300), table(1, 300)
-    old[:6, 0] = new[:120, 0] = np.nan
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_errors_contain_that_of_the_effect_of_a_missing_value(weighted):
+    """Of a squared loss it is 1 - 2 y; what it carries too much is too little in "jointly"."""
+    old, new = table(0, 600), table(1, 600)
+    old[:12, 0] = new[:240, 0] = np.nan
+    rng = np.random.default_rng(0)
+    w = rng.uniform(0.1, 1, (2, 600)) if weighted else np.ones((2, 600))
+    y = rng.normal(0.5, 1, (2, 600)) / np.sqrt(w)
 
-    def model(X: np.ndarray) -> np.ndarray:
-        return np.where(np.isnan(X[:, 0]), 5.0 * X[:, 1], 1.0)
+    def parts(*tables: np.ndarray) -> list[float]:
+        absent, y, w = zip(*tables, strict=True)
+        here = np.concatenate(absent) == 1
+        effect = np.average((1 - 2 * np.concatenate(y))[here], weights=np.concatenate(w)[here])
+        share, mean = (
+            [np.average(values, weights=own) for values, own in zip(of_both, w, strict=True)]
+            for of_both in (absent, [(v - a) ** 2 for v, a in zip(y, absent, strict=True)])
+        )
+        carried = (share[1] - share[0]) * effect
+        return [carried, mean[1] - mean[0] - carried]
 
-    def carried(*tables: np.ndarray) -> float:
-        absent = [np.isnan(X[:, 0]) for X in tables]
-        noise = np.concatenate([model(X)[a] for X, a in zip(tables, absent, strict=True)])
-        return (absent[1].mean() - absent[0].mean()) * (noise.mean() - 1.0)
-
-    found, rng = sd.drift(model, old, X_new=new, **QUIET), np.random.default_rng(0)
-    assert found.features[0].value == pytest.approx(carried(old, new))
-    again = np.std([carried(*drawn(rng, old, new)) for _ in range(2000)])
-    assert found.features[0].std_error == pytest.approx(again, rel=0.05)
-    # What one part takes is missing in the other one.
-    assert found.jointly.std_error > again
+    given: Any = {"y_old": y[0], "y_new": y[1]}
+    if weighted:
+        given |= {"sample_weight_old": w[0], "sample_weight_new": w[1], "weight_kind": "sampling"}
+    loss = sd.loss(lambda X: np.isnan(X[:, 0]).astype(float), "squared_error")
+    drift = sd.drift(loss, old, X_new=new, **given, **QUIET)
+    found = drift.features[0], drift.jointly
+    rows = [
+        [np.isnan(X[:, 0]).astype(float), *own] for X, *own in zip((old, new), y, w, strict=True)
+    ]
+    np.testing.assert_allclose([part.value for part in found], parts(*rows), rtol=1e-9)
+    again = [parts(*(X.T for X in drawn(rng, *(np.array(r).T for r in rows)))) for _ in range(2000)]
+    np.testing.assert_allclose([p.std_error for p in found], np.std(again, axis=0), rtol=0.05)
