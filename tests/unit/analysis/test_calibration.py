@@ -229,6 +229,13 @@ def test_all_events_together_have_the_variance_of_each_probability():
     assert (one.lower, one.upper) == pytest.approx((44 / 900 - half, 44 / 900 + half))
 
 
+@pytest.mark.parametrize(("beyond", "events"), [(0.0, True), (5e-7, True), (1e-4, False)])
+def test_events_have_predictions_from_0_to_1_up_to_single_precision(beyond, events):
+    p = np.linspace(0, 1, 200)
+    for ends in ((-beyond, 1), (0, 1 + beyond)):
+        assert sd.calibration(first, np.clip(3 * p - 1, *ends)[:, None], p > 0.5).events == events
+
+
 def test_events_have_the_binomial_test():
     from scipy import stats
 
