@@ -98,7 +98,7 @@ def test_the_values_of_a_split_partition_the_rows(method):
 
 @pytest.mark.parametrize("kind", ["none", "frequency", "sampling"])
 def test_a_cell_has_one_error_wherever_it_is_said(kind):
-    """Observed means, bins of a calibration, groups of rows as in weak spots, and drift."""
+    """Observed means, bins of a calibration, M-plots, groups of rows as in weak spots, and drift."""
     rng = np.random.default_rng(7)
     w = rng.integers(1, 5, 4000) if kind == "frequency" else rng.uniform(0.05, 1, 4000)
     p = rng.uniform(size=(4000, 1))
@@ -118,6 +118,15 @@ def test_a_cell_has_one_error_wherever_it_is_said(kind):
     _near(cells.residual_error[0], np.array([b.std_error for b in bins]))
     _near(cells.df[0], np.array([b.df for b in bins]))
 
+    edges = sd.Edges(quarters, closed="left")
+    X = np.column_stack([p[:, 0], np.digitize(p[:, 0], quarters[1:-1])])
+    for quantity, of in {sd.residual(_first): "residual", sd.label(): "label"}.items():
+        told = {"y": y, "method": sd.MPlot(bins=edges), "schema": {"x1": "nominal"}, **given}
+        means, levels = sd.explain(quantity, X, **told).values()
+        for m_plot in (means, means.rebin(edges), levels):
+            _near(m_plot.std_error, vars(cells)[f"{of}_error"][0])
+            _near(m_plot.df, cells.df[0])
+
     rows = as_dataset(p, sample_weight=None if kind == "none" else w)
     rows = replace(rows, sampling_weights=kind == "sampling")
     residual = y - p[:, 0]
@@ -136,6 +145,19 @@ def test_a_cell_has_one_error_wherever_it_is_said(kind):
     weighted = {**of_both, "weight_kind": kind} if given else {}
     drift = sd.drift(_first, p[old], _first, p[~old], **weighted)
     _near(np.hypot(*tables.prediction_error[:, 0]), np.asarray(drift.change.std_error))
+
+
+@pytest.mark.parametrize("weights", [{}, {"sample_weight": W, "weight_kind": "sampling"}])
+def test_rows_without_a_value_have_the_same_error_in_an_m_plot(weights):
+    X = np.where(np.arange(200) % 4 == 0, np.nan, np.asarray(Y))[:, None]
+    given: dict[str, Any] = {"y": Y / np.sqrt(W), "method": "mplot", **weights}
+    seen = sd.explain(lambda X: np.nan_to_num(X[:, 0]), X, 0, observed=True, **given).observed
+    plot = sd.explain(sd.label(), X, 0, **given)
+    assert seen is not None
+    assert seen.missing is not None
+    assert plot.missing_point is not None
+    _near(np.asarray(plot.missing_point.std_error), seen.missing.label_error[0, 0])
+    _near(plot.std_error, seen.label_error[0])
 
 
 def _first(X: Any) -> Any:

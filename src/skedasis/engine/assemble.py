@@ -26,7 +26,7 @@ from skedasis.engine.run import GatheredStats, limits_model_threads
 from skedasis.engine.select import FeatureTask, Task, as_method, names_of
 from skedasis.engine.spread import spread_of
 from skedasis.methods.base import MethodResult
-from skedasis.methods.missing import MISSING
+from skedasis.methods.missing import OF_MISSING
 from skedasis.methods.plans import BatchStats
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
@@ -71,9 +71,9 @@ def finalize_task(
 ) -> MethodResult:
     """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
     exact, abouts, kind = job.sample is None, abouts_of(job, label, task), job.options.weight_kind
-    missing = local.moments.get(MISSING)
+    missing = {name: local.moments[k] for k, name in OF_MISSING.items() if k in local.moments}
     aside = {k: local.moments[k] for k in OBSERVED if k in local.moments}
-    own = {k: m for k, m in local.moments.items() if k != MISSING and k not in aside}
+    own = {k: m for k, m in local.moments.items() if k not in OF_MISSING and k not in aside}
     local = replace(local, moments=own)
     result = task.finalize(job.plans[label, task.key], local, abouts, exact=exact, kind=kind)
     if not isinstance(result, Effect):
@@ -88,7 +88,7 @@ def finalize_task(
     if "missing" in local.notes:
         # The model rejected missing values in one batch: the mean over the other batches is not that of all rows.
         result = result.with_provenance({"missing": local.notes["missing"]})
-    elif missing is not None:
+    elif missing:
         donors = job.donors.get((label, task.key))
         result = with_missing_point(result, missing, exact=donors is None or donors.exact)
     score, spread = scores.found.get(key), scores.spreads.get(key)

@@ -47,7 +47,7 @@ from skedasis.errors import DataError, ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import PairPlan
 from skedasis.methods.base import AnyFeatureMethod, MethodResult
-from skedasis.methods.missing import MISSING
+from skedasis.methods.missing import OF_MISSING
 from skedasis.methods.pdp import PairGrid
 from skedasis.methods.plans import BatchStats, CellPlan, NumericPlan, RowArrays
 from skedasis.models.adapters import DerivativeInfo, LocalEffectKind
@@ -387,7 +387,7 @@ def _pooled(found: Sequence[ModelRun], key: TaskKey) -> tuple[AnyPlan, BatchStat
                 k: m.pool(coarse[:-1]) if k in (LOCAL, AXIS) else m for k, m in moments.items()
             }
         local.append(BatchStats(moments, {}, model_run.gathered[key].largest))
-    shared = set.intersection(*(set(part.moments) for part in local)) - {MISSING}
+    shared = set.intersection(*(set(part.moments) for part in local)) - {*OF_MISSING}
     pooled = reduce(
         BatchStats.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
     )

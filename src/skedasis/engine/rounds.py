@@ -25,7 +25,7 @@ from skedasis.engine.prepare import Job, TaskKey
 from skedasis.engine.run import GatheredStats, make_evaluators, run, stats_of
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.methods.base import MethodResult
-from skedasis.methods.missing import MISSING
+from skedasis.methods.missing import OF_MISSING
 from skedasis.methods.plans import BatchStats, CellPlan, NumericPlan
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.joint_calls import in_few_calls, joint_calls
@@ -223,7 +223,7 @@ def _planned_again(job: Job, task: FeatureTask, info: DerivativeInfo) -> AnyPlan
 
 def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
     """Return `local` with the notes of the first round, and its moments of missing values and of observed means."""
-    for name in {MISSING, *OBSERVED} & before.moments.keys():
+    for name in {*OF_MISSING, *OBSERVED} & before.moments.keys():
         local.moments[name] = before.moments[name]
     return replace(local, notes={**before.notes, **local.notes})
 

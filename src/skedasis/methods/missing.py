@@ -13,9 +13,15 @@ from skedasis.errors import ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.plans import NumericPlan
 from skedasis.quantities.evaluator import BatchEvaluator, SweptValues
+from skedasis.results.build.linear_form import LOCAL, SQUARED
 from skedasis.stats.moments import Moments
 
-MISSING = "missing"
+MISSING, MISSING_SQUARED = "missing", "missing, squared weights"
+"""Keys of the moments of the effect of missing values, and of an M-plot also with the squares of sampling weights."""
+
+OF_MISSING = {MISSING: LOCAL, MISSING_SQUARED: SQUARED}
+"""Moments that are put aside for the point of missing values, and what they are to it."""
+
 _SMALL = 2_000
 """Model rows that using all observed values may cost, independent of the size of X."""
 

@@ -10,18 +10,18 @@ import numpy as np
 
 from skedasis._arguments import check_option
 from skedasis._calls import checked_call
-from skedasis._types import Bools, Floats, Side
+from skedasis._types import Bools, Floats, Ints, Side
 from skedasis.binning import EXACT, Binning, Quantile, VarianceOptions, check_rows_in_cells
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant, own_order
 from skedasis.methods.base import BinnedMethod, Scheme, quantile_scheme
-from skedasis.methods.missing import MISSING
+from skedasis.methods.missing import MISSING, MISSING_SQUARED
 from skedasis.methods.plans import BatchStats, CellPlan, kept_rows, select_rows
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
-from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.build.linear_form import AXIS, LOCAL, SQUARED
 from skedasis.results.build.pdp import categorical_m_plot, m_plot
 from skedasis.results.effect import About, Effect, Spec
 from skedasis.stats.grid import Cells, distinct
@@ -122,7 +122,7 @@ class MPlot(BinnedMethod):
         # A constant feature has one edge only; all its rows belong to one bin.
         cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
         inside, absent = cell >= 0, np.isnan(x)
-        missing = _moments_of_missing(values, weights, absent)
+        missing = _moments_of_missing(evaluator, values, absent)
         outside, all_weights = ~inside & ~absent, weights
         if not inside.all():
             x, values, cell = x[inside], values[inside], cell[inside]
@@ -132,7 +132,8 @@ class MPlot(BinnedMethod):
         local, axis = Moments.of_both(values, x, cell, size, weights)
         kept = {"x": x, "effect": values, "weight": weights}
         largest = float(np.abs(values).max(initial=0.0))
-        moments = {LOCAL: local, AXIS: axis, MISSING: missing}
+        squared = _with_squared_weights(evaluator, values, cell, size, weights)
+        moments = {LOCAL: local, AXIS: axis, **squared, **missing}
         stats = BatchStats(moments, select_rows(kept, keep), largest)
         return stats.with_outside(outside, all_weights)
 
@@ -179,12 +180,14 @@ class LevelMPlot(LevelVariant[MPlot]):
         inside = position >= 0
         # With `top_levels`, position -1 means an omitted level, not a missing value.
         absent = ~inside if plan.column.n_other == 0 else np.zeros(len(position), dtype=bool)
-        missing = _moments_of_missing(values, weights, absent)
+        missing = _moments_of_missing(evaluator, values, absent)
         if not inside.all():
             position, values = position[inside], values[inside]
             weights = None if weights is None else weights[inside]
             keep = None if keep is None else keep[inside]
-        moments = {LOCAL: Moments.of(values, position, len(plan), weights), MISSING: missing}
+        squared = _with_squared_weights(evaluator, values, position, len(plan), weights)
+        local = Moments.of(values, position, len(plan), weights)
+        moments = {LOCAL: local, **squared, **missing}
         kept = {"x": position.astype(float), "effect": values, "weight": weights}
         return BatchStats(moments, select_rows(kept, keep))
 
@@ -197,8 +200,25 @@ class LevelMPlot(LevelVariant[MPlot]):
         return effect.with_provenance({"rows_outside": plan.column.n_other, **plan.notes})
 
 
-def _moments_of_missing(values: Floats, weights: Floats | None, absent: Bools) -> Moments:
+def _with_squared_weights(
+    evaluator: BatchEvaluator,
+    values: Floats,
+    cell: Ints,
+    cells: int,
+    weights: Floats | None,
+    key: str = SQUARED,
+) -> dict[str, Moments]:
+    """Return the moments of the values with the squares of sampling weights; nothing for frequencies."""
+    if weights is None or not evaluator.batch.dataset.sampling_weights:
+        return {}
+    return {key: Moments.of(values, cell, cells, weights**2)}
+
+
+def _moments_of_missing(
+    evaluator: BatchEvaluator, values: Floats, absent: Bools
+) -> dict[str, Moments]:
     """Return the moments of the values of rows with a missing value, which an M-plot averages like others."""
-    w = None if weights is None else weights[absent]
-    cell = np.zeros(int(absent.sum()), dtype=np.int64)
-    return Moments.of(values[absent], cell, 1, w)
+    values, weights = values[absent], evaluator.weights
+    w, cell = None if weights is None else weights[absent], np.zeros(len(values), dtype=np.int64)
+    squared = _with_squared_weights(evaluator, values, cell, 1, w, MISSING_SQUARED)
+    return {MISSING: Moments.of(values, cell, 1, w), **squared}

@@ -280,7 +280,7 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class RowMeans:
-    """Means of what was observed in cells, and their errors, which hold also if values depend on the weights.
+    """Means of rows in cells, and their errors, which hold also if values depend on the weights.
 
     `squared` are moments of the same values with the squares of sampling weights; None for frequencies. Then the error
     is that of the sum of independent rows, ``sqrt(sum(w**2 (y - mean)**2) / sum(w)**2)``, with n / (n - 1) for the

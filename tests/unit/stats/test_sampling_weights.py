@@ -134,3 +134,36 @@ def test_the_unit_of_sampling_weights_decides_no_interval(method, feature):
     one, two = got.contrast(*ends), want.contrast(*ends)
     assert (one.value, one.std_error) == pytest.approx((two.value, two.std_error), rel=1e-9)
     assert one.df == pytest.approx(two.df, rel=1e-9)
+
+
+def spread_by_weight(X):
+    return np.sin(3 * X[:, 0]) + X[:, 1] / np.sqrt(0.05 + X[:, 1])
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+@pytest.mark.parametrize("keep_rows", ["2GB", 50])
+@pytest.mark.parametrize(
+    "bins",
+    [None, sd.Optimal(max_bins=4), sd.Optimal(criterion="likelihood"), sd.Edges([0.0, 0.25, 1.0])],
+)
+def test_means_of_bins_have_the_error_of_independent_rows(bins, keep_rows, ddof):
+    """The spread of values falls with their weights, which the variance over effective rows does not see."""
+    X = np.random.default_rng(10).uniform(0, 1, size=(400, 2))
+    X[:2, 0] = 0, 1
+    w, values = 0.05 + X[:, 1], spread_by_weight(X)
+    options = {"sample_weight": w, "weight_kind": "sampling", "keep_rows": keep_rows}
+    method = sd.MPlot(bins=sd.Edges(np.linspace(0, 1, 9), closed="right"), ddof=ddof)
+    e = sd.explain(spread_by_weight, X, 0, method=method, **options)
+    e = e if bins is None else e.rebin(bins)
+    wanted = []
+    for low, high in zip(e.bins.low, e.bins.high, strict=True):
+        inside = (X[:, 0] > low) & (X[:, 0] <= high) | (X[:, 0] == low) & (low == 0)
+        y, own = values[inside], w[inside]
+        rows = own.sum() ** 2 / (own**2).sum()
+        square = (own**2 * (y - np.average(y, weights=own)) ** 2).sum() / own.sum() ** 2
+        wanted.append(np.sqrt(square * (rows / (rows - 1) if ddof else 1)))
+    np.testing.assert_allclose(e.std_error, wanted, rtol=1e-12)
+    np.testing.assert_allclose(e.bins.std_error, wanted, rtol=1e-12)
+    change = e.contrast(e.x[0], e.x[-1])
+    assert change.std_error == pytest.approx(np.hypot(wanted[0], wanted[-1]), rel=1e-12)
+    np.testing.assert_allclose((e - e).std_error, np.sqrt(2) * np.array(wanted), rtol=1e-12)

@@ -16,7 +16,15 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import EXACT, Binning, Optimal, VarianceOptions
 from skedasis.results.axis import NumericAxis
-from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, bin_stats, linear_form
+from skedasis.results.build.linear_form import (
+    AXIS,
+    LOCAL,
+    SQUARED,
+    LinearForm,
+    bin_stats,
+    linear_form,
+    moments_by_cell,
+)
 from skedasis.results.build.step_functions import accumulated_effect_of_steps
 from skedasis.results.effect import About, AccumulatedEffect, BinStats, Rows, Spec
 from skedasis.stats import ale_math
@@ -89,13 +97,12 @@ def select_bins(
             bin_edges, trend = bin_edges[np.append(True, wide)], sharp.trend[wide]
             edges = distinct(np.concatenate([cells.edges, bin_edges]))
             finer = Cells(edges, cells.closed)
-            return SelectedBins(
-                finer, _gathered(finer, rows), np.searchsorted(edges, bin_edges), trend
-            )
+            gathered = _gathered(finer, rows, squared=SQUARED in moments)
+            return SelectedBins(finer, gathered, np.searchsorted(edges, bin_edges), trend)
     return SelectedBins(cells, moments, kept, segments.trend)
 
 
-def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
+def _gathered(cells: Cells, rows: Rows, *, squared: bool) -> dict[str, Moments]:
     """Return the moments of the local effects and of the feature by cell, from all rows."""
     if rows.local is None:
         raise TypeError("the rows of an accumulated effect need local effects")
@@ -105,8 +112,7 @@ def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
     if not inside.all():
         cell, x, effect = cell[inside], x[inside], effect[inside]
         w = None if w is None else w[inside]
-    local = Moments.of(effect, cell, len(cells), w)
-    return {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), w, like=local)}
+    return moments_by_cell(effect, x, cell, len(cells), w, squared=squared)
 
 
 # --- accumulated effects --------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.moments import Moments, RowMeans, WeightKind
 
 # --- linear forms ---------------------------------------------------------------------------------
 
@@ -26,6 +26,34 @@ LOCAL, AXIS, RISE, GAP = "local", "axis", "rise", "gap"
 """Keys of moments: of the local effects by cell; of the feature by cell; of the rows' differences across their bin,
 divided by its width, by bin; of the differences across a gap, divided by its width, of the rows nearest to it: two for
 each gap of the cells, of the rows on its left and on its right."""
+
+SQUARED = "local, squared weights"
+"""Key of the moments of an M-plot's values with the squares of sampling weights, by cell; see `RowMeans`."""
+
+
+def moments_by_cell(
+    values: Floats, x: Floats, cell: Ints, cells: int, weights: Floats | None, *, squared: bool
+) -> dict[str, Moments]:
+    """Return the moments of local effects and of the feature, and `squared` ones of an M-plot, by cell."""
+    local = Moments.of(values, cell, cells, weights)
+    found = {LOCAL: local, AXIS: Moments.of(x, cell, cells, weights, like=local)}
+    if squared and weights is not None:
+        found[SQUARED] = Moments.of(values, cell, cells, weights**2)
+    return found
+
+
+def variance_of_means(moments: Mapping[str, Moments], spec: Spec) -> Floats:
+    """Return the squared errors of an M-plot's means times their effective numbers of rows; NaN where unknown.
+
+    Without squared weights this is the variance: of frequencies, and of results that an earlier version saved.
+    """
+    local, squared = moments[LOCAL], moments.get(SQUARED)
+    variance = local.variance(spec.ddof, spec.weight_kind)
+    if squared is None:
+        return variance
+    means = RowMeans(local, squared)
+    unbiased = 1.0 if spec.ddof else means.df / np.maximum(means.size, 1.0)
+    return np.where(np.isnan(variance), np.nan, means.error**2 * means.size * unbiased)
 
 
 @dataclass(frozen=True, eq=False)

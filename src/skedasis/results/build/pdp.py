@@ -15,7 +15,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.results.axis import LevelAxis, LevelStats, NumericAxis, PairAxis
-from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.build.linear_form import AXIS, LOCAL, variance_of_means
 from skedasis.results.effect import (
     About,
     AccumulatedEffect,
@@ -141,34 +141,36 @@ def m_plot(
 
     `kept`, (K + 1,), are indices of the cells' edges that are edges of bins.
     """
-    bins, axis = (
-        m if len(cells) == 0 else m.pool(kept[:-1]) for m in (moments[LOCAL], moments[AXIS])
-    )
-    full = bins.take(np.flatnonzero(bins.weight > 0))
-    value, std, error, df = _means(full, spec)
-    points = axis.mean[bins.weight > 0]
+    pooled = moments if len(cells) == 0 else {k: m.pool(kept[:-1]) for k, m in moments.items()}
+    some = np.flatnonzero(pooled[LOCAL].weight > 0)
+    means = {k: m.take(some) for k, m in pooled.items()}
+    value, std, error, df = _means(means, spec)
+    points, share = means[AXIS].mean, means[LOCAL].share
+    edges = cells.edges[kept] if len(cells) else np.repeat(cells.edges, 2)
     return MPlotEffect(
         NumericAxis.of(about.feature, points),
         value=value,
         std_error=error,
         df=df,
-        importance=ale_math.weighted_std(value, full.share),
+        importance=ale_math.weighted_std(value, share),
         about=about,
         spec=spec,
-        spread=Spread(points, std, np.full(len(std), np.nan), full.share),
-        bins=_bin_stats(cells.edges[kept] if len(cells) else np.repeat(cells.edges, 2), bins, spec),
+        spread=Spread(points, std, np.full(len(std), np.nan), share),
+        bins=_bin_stats(edges, pooled, spec),
         rows=rows,
         cells=cells,
         moments=moments,
     )
 
 
-def _bin_stats(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
+def _bin_stats(edges: Floats, moments: Mapping[str, Moments], spec: Spec) -> BinStats:
     """Return the statistics of the bins."""
+    bins = moments[LOCAL]
     std = np.sqrt(bins.variance(spec.ddof, spec.weight_kind))
     size = np.where(bins.weight > 0, bins.effective_size(spec.weight_kind), 1.0)
+    error = np.sqrt(variance_of_means(moments, spec)) / np.sqrt(size)
     effect = np.where(bins.weight > 0, bins.mean, np.nan)
-    return BinStats.of(edges, bins, effect=effect, std=std, std_error=std / np.sqrt(size))
+    return BinStats.of(edges, bins, effect=effect, std=std, std_error=error)
 
 
 def categorical_m_plot(
@@ -180,7 +182,7 @@ def categorical_m_plot(
 ) -> LevelMeansEffect:
     """Build the M-plot of a categorical feature from the moments of the quantity at each level."""
     local = moments[LOCAL]
-    value, std, error, df = _means(local, spec)
+    value, std, error, df = _means(moments, spec)
     return LevelMeansEffect(
         LevelAxis(levels),
         value=np.where(local.weight > 0, value, np.nan),
@@ -197,16 +199,15 @@ def categorical_m_plot(
     )
 
 
-def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
+def _means(moments: Mapping[str, Moments], spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
     """Return means (centred with ``center="mean"``), standard deviations, standard errors and degrees of freedom."""
-    kind = spec.weight_kind
-    variance = cells.variance(spec.ddof, kind)
+    cells, kind = moments[LOCAL], spec.weight_kind
     size = np.where(cells.weight > 0, cells.effective_size(kind), 1.0)
     identity = np.eye(len(size))
     form = identity - cells.share if spec.center == "mean" else identity
     error, df = ale_math.std_error(
         form,
-        ale_math.fill_from_neighbors(variance) / size,
+        ale_math.fill_from_neighbors(variance_of_means(moments, spec)) / size,
         cells.effective_size(kind) - 1.0,
         np.arange(len(size)),
         "quadrature",
@@ -216,17 +217,17 @@ def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
         # The variance of the centre due to the random distribution of the rows over the bins.
         between = ale_math.weighted_std(value, cells.share) ** 2
         error = np.sqrt(error**2 + between / cells.total_size(kind))
-    return value, np.sqrt(variance), error, df
+    return value, np.sqrt(cells.variance(spec.ddof, kind)), error, df
 
 
 # --- the point of missing values ------------------------------------------------------------------
 
 
-def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
-    """Return an effect with its point of missing values."""
+def with_missing_point(effect: Effect, own: Mapping[str, Moments], *, exact: bool) -> Effect:
+    """Return an effect with its point of missing values, of which `own` are the moments, in one cell."""
+    moments, kind = own[LOCAL], effect.spec.weight_kind
     if moments.count[0] == 0:
         return effect
-    kind = effect.spec.weight_kind
     mean = float(moments.mean[0])
     if isinstance(effect, AnyMPlot):
         observed = effect.moments[LOCAL]
@@ -234,11 +235,11 @@ def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effe
         difference, value = mean - centre, mean - (centre if effect.spec.center == "mean" else 0.0)
     else:
         difference, value = mean, mean + _mean_over_data(effect)
-    std = float(np.sqrt(moments.variance(1, kind)[0]))
+    variance = variance_of_means(own, replace(effect.spec, ddof=1))
     point = MissingPoint(
         effect=difference,
-        std=std,
-        std_error=std / float(np.sqrt(moments.effective_size(kind)[0])),
+        std=float(np.sqrt(moments.variance(1, kind)[0])),
+        std_error=float(np.sqrt(variance[0])) / float(np.sqrt(moments.effective_size(kind)[0])),
         count=int(moments.count[0]),
         weight=float(moments.weight[0]),
         value=value,

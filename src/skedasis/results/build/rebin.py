@@ -37,7 +37,7 @@ from skedasis.results.build.accumulated import (
 )
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.curves import curves_on
-from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE
+from skedasis.results.build.linear_form import AXIS, GAP, LOCAL, RISE, SQUARED, moments_by_cell
 from skedasis.results.build.pdp import m_plot
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
 from skedasis.results.build.steps import BOTH, DOWN, UP, Steps, step_moments
@@ -171,12 +171,14 @@ def _from_rows(
     cell = cells.locate(rows.x)
     inside = cell >= 0
     w = None if rows.weight is None else rows.weight[inside]
-    gathered = Moments.of(local[inside], cell[inside], len(cells), w)
-    axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
-    check_rows_in_cells(effect.about.feature, gathered.count)
+    gathered = moments_by_cell(
+        *(local[inside], rows.x[inside], cell[inside], len(cells), w),
+        squared=SQUARED in effect.moments,
+    )
+    check_rows_in_cells(effect.about.feature, gathered[LOCAL].count)
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
-    moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
+    moments = {**gathered, **_by_value(effect, rows, inside)}
     values = effect.values if isinstance(effect, ValueStepsEffect) else None
     options = variance_options(spec, largest)
     selected = select_bins(scheme, cells, moments, spec, options, rows, values=values)
@@ -253,7 +255,8 @@ def _from_cells(effect: BinnedEffect, scheme: Binning, spec: Spec) -> BinnedEffe
     gaps = tuple(int(cells.gaps[g] - first) for g in inner)
     cells = Cells(cells.edges[first : last + 1], cells.closed, gaps)
     candidates = candidates - first
-    moments = {name: effect.moments[name].take(slice(first, last)) for name in (LOCAL, AXIS)}
+    names = [name for name in (LOCAL, AXIS, SQUARED) if name in effect.moments]
+    moments = {name: effect.moments[name].take(slice(first, last)) for name in names}
     if GAP in effect.moments:
         of_gaps = np.stack([2 * inner, 2 * inner + 1], axis=1).ravel()
         moments[GAP] = effect.moments[GAP].take(of_gaps)

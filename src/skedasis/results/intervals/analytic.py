@@ -55,7 +55,7 @@ from skedasis._arguments import check_option, check_threads
 from skedasis._types import Bools, Floats
 from skedasis.errors import UnsupportedError
 from skedasis.registry import listed_methods
-from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
+from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form, variance_of_means
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
 from skedasis.results.display import no_score_error
@@ -86,6 +86,7 @@ from skedasis.results.intervals.statistics import (
     cells_and_edges,
     linear_slope_bins,
     moments_of_bins,
+    moments_of_means,
 )
 from skedasis.stats import ale_math
 from skedasis.stats.random import RandomState, as_seed
@@ -257,17 +258,14 @@ def _by_level(form: Floats, own: Floats, steps: Steps, spec: Spec) -> ErrorBlock
 def _marginal(effect: AnyMPlot, of: StatisticName) -> ErrorBlocks:
     """Return the errors of an M-plot's means, which are independent except for the mean that centres them."""
     spec, kind = effect.spec, effect.spec.weight_kind
-    bins = moments_of_bins(effect)[LOCAL]
-    if of == "bins":
-        error = np.nan_to_num(bins.mean_error(spec.ddof, kind))
-        return ErrorBlocks(np.diag(error), np.arange(len(error)), bins.effective_size(kind) - 1.0)
-    if isinstance(effect, MPlotEffect):
-        bins = bins.take(np.flatnonzero(bins.weight > 0))
+    moments = moments_of_bins(effect) if of == "bins" else moments_of_means(effect)
+    bins, variance = moments[LOCAL], variance_of_means(moments, spec)
     count, size = len(bins.weight), np.where(bins.weight > 0, bins.effective_size(kind), 1.0)
-    variance = ale_math.fill_from_neighbors(bins.variance(spec.ddof, kind))
+    if of != "bins":
+        variance = ale_math.fill_from_neighbors(variance)
     error = np.nan_to_num(np.sqrt(variance / size))
     block, df = np.arange(count), bins.effective_size(kind) - 1.0
-    if spec.center != "mean":
+    if of == "bins" or spec.center != "mean":
         return ErrorBlocks(np.eye(count) * error, block, df)
     share, n = bins.share, bins.total_size(kind)
     between = float(share @ (bins.mean - share @ bins.mean) ** 2 / n)

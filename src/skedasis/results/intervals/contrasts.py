@@ -36,7 +36,7 @@ from skedasis._types import Floats, Ints
 from skedasis.data.categories import unknown_level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.axis import LevelAxis, TimedAxis
-from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
+from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form, variance_of_means
 from skedasis.results.build.steps import Steps, step_errors
 from skedasis.results.containers import FeatureMapping, FeatureResult
 from skedasis.results.contrast import Contrast, ContrastMethod, Contrasts, Point
@@ -49,7 +49,6 @@ from skedasis.results.effect import (
     Curves,
     Effect,
     LevelStepsEffect,
-    MPlotEffect,
     OnAxis,
     PartialDependence,
     Spec,
@@ -70,7 +69,7 @@ from skedasis.results.intervals.statistics import (
     ValueStepStatistic,
     cells_and_edges,
     linear_slope_bins,
-    moments_of_bins,
+    moments_of_means,
 )
 from skedasis.results.keywords import IntervalTarget
 from skedasis.results.multi_model import MultiModelEffect
@@ -596,11 +595,9 @@ def _trend_of_values(effect: ValueStepsEffect, bend: Floats) -> tuple[Floats, Fl
 
 def _of_means(effect: AnyMPlot, change: ValuePair) -> ChangeError:
     """Return the error of a change of an M-plot, whose bins and levels share no rows."""
-    bins, spec = moments_of_bins(effect)[LOCAL], effect.spec
-    if isinstance(effect, MPlotEffect):
-        bins = bins.take(np.flatnonzero(bins.weight > 0))
+    moments, spec = moments_of_means(effect), effect.spec
+    bins, variance = moments[LOCAL], variance_of_means(moments, spec)
     coefficient = point_coefficients(effect, change)
-    variance = bins.variance(spec.ddof, spec.weight_kind)
     size = np.where(bins.weight > 0, bins.effective_size(spec.weight_kind), 1.0)
     error, df = ale_math.std_error(
         coefficient[None],

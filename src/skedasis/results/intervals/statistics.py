@@ -597,6 +597,15 @@ def moments_of_bins(effect: AnyMPlot) -> Mapping[str, Moments]:
     return {k: m.pool(kept[:-1]) for k, m in effect.moments.items()}
 
 
+def moments_of_means(effect: AnyMPlot) -> Mapping[str, Moments]:
+    """Return the moments of an M-plot's points: of the bins that have rows, or of the levels."""
+    bins = moments_of_bins(effect)
+    if isinstance(effect, LevelMeansEffect):
+        return bins
+    some = np.flatnonzero(bins[LOCAL].weight > 0)
+    return {k: m.take(some) for k, m in bins.items()}
+
+
 def statistic_of(effect: Effect) -> MomentStatistic:
     """Return the statistic that computes an effect from its moments."""
     if isinstance(effect, MPlotEffect):
