@@ -50,6 +50,7 @@ def test_an_experiment_has_been_run_and_what_it_found_is_kept(experiment):
         # A verdict needs numbers; a refutation needs a reason.
         assert re.search(r"\d", claim.numbers), claim.key
         assert claim.holds is not False or claim.why, claim.key
+    assert all(len(row) == len(table.head) for table in record.tables for row in table.rows)
     for name, caption in record.pictures:
         place = RESULTS / experiment.paper
         assert len(caption) > 15
