@@ -51,10 +51,9 @@ def draw(kind: str, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.nd
             return np.maximum(x, 0.0)
 
         return x, above(x) + 0.5 * e, above
-    if kind in ("counts", "amounts"):
-        rate = np.exp(0.7 * x)
-        counts = kind == "counts"
-        return rate, rng.poisson(rate).astype(float) if counts else rng.gamma(1, rate), same
+    if kind in ("counts", "rare counts", "amounts"):
+        rate = 0.2 * u if kind == "rare counts" else np.exp(0.7 * x)
+        return rate, rng.gamma(1, rate) if kind == "amounts" else 1.0 * rng.poisson(rate), same
     if kind == "events":
         return p, (u < p).astype(float), same
     if kind == "ties":
@@ -121,7 +120,8 @@ def test_intervals_of_bins(kind, n, draws, measured):
 
 
 @pytest.mark.parametrize(
-    ("kind", "n", "draws"), cases("normal", "events", "ties", "counts", "amounts")
+    ("kind", "n", "draws"),
+    cases("normal", "events", "ties", "counts", "rare counts", "amounts"),
 )
 def test_calibrated_predictions_are_rarely_wrong(kind, n, draws, measured):
     # Three standard errors above 5 %.

@@ -62,6 +62,16 @@ def of_classes(kind: str, rows: int, rng: np.random.Generator) -> sd.WeakSpots:
     return sd.weak_spots(sd.probability(chance), X, y, progress=False)
 
 
+def of_counts(kind: str, rows: int, rng: np.random.Generator) -> sd.WeakSpots:
+    """Counts around the mean that the model predicts: 0.02 to 0.2."""
+    X, _ = draw(kind, rows, rng)
+
+    def rate(X: np.ndarray) -> np.ndarray:
+        return 0.11 + 0.09 * X[:, 0]
+
+    return sd.weak_spots(rate, X, rng.poisson(rate(X)), progress=False)
+
+
 def of_weights(kind: str, rows: int, rng: np.random.Generator) -> sd.WeakSpots:
     """Equal rows counted by weights, of features and labels with few values; or sampling weights."""
     if kind == "sampling":
@@ -97,6 +107,12 @@ def test_a_model_that_is_right_everywhere_has_no_weak_spots(kind, rows, draws, m
 @pytest.mark.parametrize(("kind", "rows", "draws"), cases(CLASSES))
 def test_a_classifier_that_is_right_everywhere_has_no_weak_spots(kind, rows, draws, measured):
     check(of_classes, kind, rows, draws, measured)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "rows", "draws"), cases(("rare counts",)))
+def test_a_model_of_counts_that_is_right_everywhere_has_no_weak_spots(kind, rows, draws, measured):
+    check(of_counts, kind, rows, draws, measured)
 
 
 @pytest.mark.slow

@@ -114,8 +114,9 @@ def calibration(
     the check of the model. Predictions and labels are held in memory, 32 bytes per row, also of data that are read in
     chunks; if that is more than `keep_rows`, a random sample is used, and ``provenance["exact"]`` is False.
 
-    **Points.** The mean label of a bin has Student's interval from the residuals, label - prediction; a proportion has
-    Wilson's. It is given the predictions, so that it excludes the diagonal where the bin is wrong beyond chance.
+    **Points.** The mean label of a bin has Student's interval from the residuals, label - prediction, of whole numbers
+    such as counts with at least the error that the predictions imply (`Observed`); a proportion has Wilson's. It is
+    given the predictions, so that it excludes the diagonal where the bin is wrong beyond chance.
 
     The isotonic fit is the mean label in blocks that the labels choose. Its interval at a prediction x is ± c s/√n,
     with n the rows of the block around x, s the standard deviation of labels (of the block, or with those beside it of
@@ -130,9 +131,10 @@ def calibration(
     **Wrong on average.** Each bin, and all rows together, is tested; neighbours in the same direction are joined
     (`Calibration.deviations`). The level is that of all tests together (Bonferroni). A proportion has the binomial
     test, other labels Student's, after a transformation that removes the mean skewness of the residuals in their bins
-    (Hall 1992). In 200 to 5,000 rows it finds something in 3 to 6 % of calibrated models with normal labels, counts
-    about a mean of 1 and exponential amounts. Counts so rare that bins have hardly an event have almost no variance
-    there, and are called wrong too often: in half of the calibrated models with means of 0 to 0.2 in 1,000 rows.
+    (Hall 1992). Counts and other whole numbers have both tests, and the larger p-value: their variance is at least the
+    binomial one between the two whole numbers around the mean prediction, which a bin of hardly any event does not
+    show. In 200 to 5,000 rows it finds something in 3 to 6 % of calibrated models with normal labels, counts about a
+    mean of 1 and exponential amounts, in 2 to 4 % with events or counts of means from 0 to 0.2.
 
     **Weights.** With sampling weights the error of a mean is that of a sum of independent rows, as everywhere for what
     was observed (`Observed`). A proportion rests on the effective number of rows, or on fewer if events have large
@@ -306,7 +308,7 @@ def _points(ranges: Ranges, *, isotonic: bool) -> tuple[CalibrationPoint, ...]:
 
 def _deviation(bins: Ranges, found: Deviation) -> CalibrationDeviation:
     part = slice(found.first, found.last + 1)
-    prediction, label = (m.take(part).whole() for m in (bins.prediction, bins.label.moments))
+    prediction, label = (m.moments.take(part).whole() for m in (bins.prediction, bins.label))
     return CalibrationDeviation(
         float(bins.low[found.first]),
         float(bins.high[found.last]),

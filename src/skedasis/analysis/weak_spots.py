@@ -42,12 +42,13 @@ from skedasis.errors import DataError
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.loss import LossFunction, LossName, loss
-from skedasis.quantities.outputs import ModelLike, Probability, as_quantity
+from skedasis.quantities.outputs import ModelLike, as_quantity
 from skedasis.results.multi_output import Comparison, MultiOutput
 from skedasis.results.provenance import as_provenance
 from skedasis.results.regions import ALL_ROWS, STABLE
 from skedasis.results.weak_spots import WeakSpot, WeakSpots
 from skedasis.stats.holm import largest_rejected
+from skedasis.stats.moments import RowMeans
 
 NAN = math.nan
 
@@ -164,8 +165,9 @@ def weak_spots(
 
     Bias, errors and intervals are those of the half that did not choose the rule, for which the rule is given, so that
     they are not too large because the group was picked. (Only groups that passed the test are shown: those that barely
-    did are somewhat smaller in truth.) The error of a probability is at least that of its own binomial distribution,
-    because a group without any event has no variance to estimate it from.
+    did are somewhat smaller in truth.) Where all labels are whole numbers, such as counts and classes, the error
+    is at least the smallest that such labels have around the predictions (`Observed`), of classes the binomial one: a
+    group without any event has no variance to estimate it from.
 
     **Which half.** The halves are not exchanged. Testing both ways, each at half of `alpha`, finds no more in
     simulations, and would leave two partitions of the rows.
@@ -282,7 +284,7 @@ def spots_of_values(
     The dataset has the labels as the caller gave them. No model row.
     """
     label: Floats | None = None
-    least: Floats | None = None
+    expected: Floats | None = None
     difference = values
     if not quantity.labelled:
         y = dataset.y
@@ -291,9 +293,7 @@ def spots_of_values(
         label = quantity.observed_labels(y)
         rounding = 8 * np.finfo(float).eps * np.maximum(np.abs(label), np.abs(values))
         difference = np.where(np.abs(label - values) > rounding, label - values, 0.0)
-        if isinstance(quantity, Probability):
-            chance = np.clip(values, 0.0, 1.0)
-            least = chance * (1.0 - chance)
+        expected = values if np.array_equal(label, np.floor(label)) else None
     groups = find_row_groups(
         difference,
         dataset,
@@ -305,14 +305,14 @@ def spots_of_values(
         look_ahead=search.look_ahead,
         intervals=True,
     )
-    overall = _with_least(groups.overall(difference), groups, least)
+    overall = _with_least(groups.overall(difference), groups, expected)
     if label is None:
         lines = [_loss_of(groups, values, g) for g in range(len(groups))]
         whole = _line(ALL_ROWS, -1, len(dataset), 1.0, overall, loss=overall.value)
         whole = replace(whole, bias=0.0, p_value=NAN)
     else:
         lines = [
-            _bias_of(groups, difference, (label, values), least, g) for g in range(len(groups))
+            _bias_of(groups, difference, (label, values), expected, g) for g in range(len(groups))
         ]
         average = [groups.overall(v).value for v in (label, values)]
         whole = _line(ALL_ROWS, -1, len(dataset), 1.0, overall, *average)
@@ -367,12 +367,12 @@ def _bias_of(
     groups: RowGroups,
     difference: Floats,
     both: tuple[Floats, Floats],
-    least: Floats | None,
+    expected: Floats | None,
     group: int,
 ) -> WeakSpot:
     """Return the mean difference of label and prediction in a group, and the mean of both."""
     leaf = groups.leaves[group]
-    bias = _with_least(groups.mean(difference, group), groups, least, group)
+    bias = _with_least(groups.mean(difference, group), groups, expected, group)
     means = [groups.mean(v, group).value for v in both]
     part, stability = groups.share(group), float(groups.stability[group])
     return _line(leaf.rule, group, leaf.count, part, bias, *means, stability=stability)
@@ -395,18 +395,16 @@ def _loss_of(groups: RowGroups, values: Floats, group: int) -> WeakSpot:
 
 
 def _with_least(
-    estimate: Estimate, groups: RowGroups, variance: Floats | None, group: int | None = None
+    estimate: Estimate, groups: RowGroups, expected: Floats | None, group: int | None = None
 ) -> Estimate:
-    """Return a mean with at least the error that the given variances of the rows, (n,), imply."""
-    if variance is None:
+    """Return a mean with at least the error of labels that are whole numbers with the expected values, (n,)."""
+    if expected is None:
         return estimate
-    some = np.ones(len(variance), dtype=bool)
-    if group is not None:
-        some = ~groups.half & (groups.group == group)
-    w = np.ones(int(some.sum())) if groups.weights is None else groups.weights[some]
-    squares = w if groups.kind == "frequency" else w**2
-    least = math.sqrt(float(squares @ variance[some])) / float(w.sum())
-    return replace(estimate, std_error=max(estimate.std_error, least))
+    some = slice(None) if group is None else ~groups.half & (groups.group == group)
+    w = None if groups.weights is None else groups.weights[some]
+    p, cell = expected[some], np.zeros(len(expected[some]), dtype=np.int64)
+    least = RowMeans.of(p, cell, 1, w, groups.kind).least_error
+    return replace(estimate, std_error=max(estimate.std_error, float(least[0])))
 
 
 def _confirmed(

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from skedasis.engine.prepare import TaskKey
     from skedasis.methods.plans import BatchStats
 
-_LABEL, _PREDICTION, _RESIDUAL, _AXIS = (
-    f"observed {name}" for name in ("label", "prediction", "residual", "axis")
+_LABEL, _PREDICTION, _RESIDUAL, _AXIS, _WHOLE = (
+    f"observed {name}" for name in ("label", "prediction", "residual", "axis", "whole numbers")
 )
 _SQUARED = {name: f"{name}, squared weights" for name in (_LABEL, _PREDICTION, _RESIDUAL)}
 
-OBSERVED = (*_SQUARED, *_SQUARED.values(), _AXIS)
-"""Keys of the moments."""
+OBSERVED = (*_SQUARED, *_SQUARED.values(), _AXIS, _WHOLE)
+"""Keys of the moments; `_WHOLE` has the share of batches whose labels are all whole numbers, as one cell."""
 
 FEWEST_VALUES, MOST_VALUES = 2, 6
 """Fewest and most values of a split."""
@@ -340,6 +340,9 @@ class ObservedWork:
             )
             numbers = {k: [a.take(some) for a in own] for k, own in numbers.items()}
         found = {k: _in_cells(own, x, index, size, weights) for k, own in numbers.items()}
+        for k, (y, *_) in numbers.items():
+            whole = float(np.array_equal(y, np.floor(y)))
+            found[k][_WHOLE] = Moments.of_one_cell(np.full(1, whole))
         if weights is not None and self.sampling:
             for k, own in numbers.items():
                 more = _in_cells(own, None, index, size, weights**2)
@@ -384,11 +387,11 @@ class ObservedWork:
         def of_cells(
             place: Ints, low: Floats, high: Floats, points: Floats, missing: Observed | None
         ) -> Observed:
-            some = {k: m.reshape(-1, splits).take(place) for k, m in moments.items() if k != _AXIS}
             label, prediction, residual = (
-                RowMeans(some[name], some.get(squared)) for name, squared in _SQUARED.items()
+                RowMeans(*(moments[k].reshape(-1, splits).take(place) for k in own if k in moments))
+                for own in _SQUARED.items()
             )
-            least = _binomial_error(prediction) if events else 0.0
+            least = prediction.least_error if moments[_WHOLE].mean[0] == 1 else 0.0
             return Observed(
                 points=points,
                 low=low,
@@ -446,13 +449,6 @@ def _of_events(label: Moments, prediction: Moments) -> bool:
     off = np.abs(total * (1 - label.mean) - label.m2)
     between = np.abs(prediction.mean - 0.5) < 0.5 + ROUNDING
     return bool((between & (off <= 1e-9 * np.abs(total))).all())
-
-
-def _binomial_error(prediction: RowMeans) -> Floats:
-    """Return the error of mean labels that are events with the predictions as probabilities."""
-    of_sum = prediction.moments if prediction.squared is None else prediction.squared
-    variance = of_sum.weight * of_sum.mean * (1 - of_sum.mean) - of_sum.m2
-    return np.sqrt(np.maximum(variance, 0.0)) / np.maximum(prediction.moments.weight, 1e-300)
 
 
 def _in_cells(

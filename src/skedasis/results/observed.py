@@ -35,9 +35,10 @@ class Observed(Immutable):
     Errors are those of means of independent rows. With frequency weights a row counts as so many rows. With sampling
     weights w and n = (Σw)² / Σw² the squared error is Σw² (value − mean)² / (Σw)² · n / (n − 1), with n − 1 degrees of
     freedom: it holds if the variance depends on the weights, as for rates and their exposure. `calibration`,
-    `weak_spots` and `drift` have the same error for the same rows. Of events, labels of 0 and 1, the error of a mean
-    residual is at least that of the binomial distribution of the predictions, as in `weak_spots`: a cell without any
-    event has no variance to estimate it from.
+    `weak_spots` and `drift` have the same error for the same rows. Where all labels are whole numbers, such as
+    counts and events, the error of a mean residual is at least the smallest that such labels have if the predictions
+    are their means, as in `weak_spots`: a cell without any event has no variance to estimate it from. For a prediction
+    k + p the variance of a whole number is at least p (1 - p), of events that of the binomial distribution.
 
     Examples
     --------

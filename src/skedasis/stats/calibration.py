@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.moments import Moments, RowMeans, WeightKind, power_of_two
+from skedasis.stats.moments import RowMeans, WeightKind, power_of_two
 from skedasis.stats.student import quantile_t, t_interval, two_sided_p
 
 MOST_POINTS = 1000
@@ -71,6 +71,11 @@ class LabelledRows:
         return bool(
             binary and self.prediction[0] > -ROUNDING and self.prediction[-1] < 1 + ROUNDING
         )
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether all labels are whole numbers, such as counts and events."""
+        return np.array_equal(self.label, np.floor(self.label))
 
     @cached_property
     def isotonic(self) -> tuple[Ints, Floats]:
@@ -128,7 +133,7 @@ class Ranges:
 
     rows: LabelledRows
     starts: Ints
-    prediction: Moments
+    prediction: RowMeans
     label: RowMeans
     residual: RowMeans
 
@@ -137,16 +142,9 @@ class Ranges:
         """Return the ranges that begin at some of the rows."""
         size = len(starts)
         cell = np.repeat(np.arange(size), np.diff(np.append(starts, len(rows))))
-        prediction = Moments.of(rows.prediction, cell, size, rows.weights)
-        label = RowMeans.of(rows.label, cell, size, rows.weights, rows.kind)
-        residual = rows.label - rows.prediction
-        return cls(
-            rows,
-            starts,
-            prediction,
-            label,
-            RowMeans.of(residual, cell, size, rows.weights, rows.kind),
-        )
+        values = (rows.prediction, rows.label, rows.label - rows.prediction)
+        means = (RowMeans.of(v, cell, size, rows.weights, rows.kind) for v in values)
+        return cls(rows, starts, *means)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -172,8 +170,14 @@ class Ranges:
     def joined(self, starts: Sequence[int]) -> Ranges:
         """Return neighbouring ranges as one; `starts` are the numbers of the first of each, from 0."""
         at = np.asarray(starts, dtype=np.int64)
-        prediction, label = self.prediction.pool(at), self.label.pool(at)
-        return Ranges(self.rows, self.starts[at], prediction, label, self.residual.pool(at))
+        means = (m.pool(at) for m in (self.prediction, self.label, self.residual))
+        return Ranges(self.rows, self.starts[at], *means)
+
+    @property
+    def residual_error(self) -> Floats:
+        """Return the standard error of each mean residual; of whole numbers at least the one that predictions imply."""
+        least = self.prediction.least_error if self.rows.whole else 0.0
+        return np.maximum(self.residual.error, least)
 
     def errors(self, *, isotonic: bool) -> tuple[Floats, Floats]:
         """Return the standard error of each mean label, given the predictions, and its degrees of freedom."""
@@ -181,7 +185,7 @@ class Ranges:
             mean = np.clip(self.label.mean, 0.0, 1.0)
             return np.sqrt(mean * (1 - mean) / self.size), np.maximum(self.size - 1, 0.0)
         if not isotonic:  # the labels of a bin also differ because its predictions do
-            return self.residual.error, self.label.df
+            return self.residual_error, self.label.df
         first, last = _windows(self.size, _LEAST_ROWS)
         pooled = (*self.label.squares, self.label.df)
         squares, divisor, df = (_sums(v, first, last) for v in pooled)
@@ -273,7 +277,9 @@ def deviations(bins: Ranges, alpha: float) -> tuple[Deviation, ...]:
     All bins and all rows together are tested at the level `alpha` (Bonferroni): the probability that anything is found
     is at most this if the mean label of every prediction is the prediction. Without such a bin it is the whole, if that
     deviates. Labels of 0 and 1 have the binomial test with the mean prediction of the bin, whose variance is at least
-    that of rows with different probabilities; others Student's test, corrected for skewness.
+    that of rows with different probabilities; others Student's test, corrected for skewness. Whole numbers have both,
+    and the larger p-value: their variance is at least the binomial one between the two around the mean prediction,
+    which a bin of few events does not show.
     """
     skewness = _skewness(bins)
     tests, p = len(bins) + 1, _p_values(bins, skewness)
@@ -357,13 +363,12 @@ def _p_values(ranges: Ranges, skewness: float) -> Floats:
     """Return the two-sided p-value of each range: that its mean label is its mean prediction."""
     from scipy.special import betainc
 
+    possible, yes, no, p = _binomial(ranges)
+    more = np.where(yes > 0, betainc(np.maximum(yes, 1e-300), no + 1, p), 1.0)
+    fewer = np.where(no > 0, betainc(np.maximum(no, 1e-300), yes + 1, 1 - p), 1.0)
+    least = np.where(possible, np.minimum(1.0, 2 * np.minimum(more, fewer)), 0.0)
     if ranges.rows.events:
-        n, p = ranges.size, np.clip(ranges.prediction.mean, 0.0, 1.0)
-        yes = n * np.clip(ranges.label.mean, 0.0, 1.0)
-        no = n - yes
-        more = np.where(yes > 0, betainc(np.maximum(yes, 1e-300), no + 1, p), 1.0)
-        fewer = np.where(no > 0, betainc(np.maximum(no, 1e-300), yes + 1, 1 - p), 1.0)
-        return np.minimum(1.0, 2 * np.minimum(more, fewer))
+        return least
     residual = ranges.residual
     error, df = residual.error, residual.df
     # Residuals that are all the same up to rounding deviate for certain, or not at all.
@@ -373,26 +378,39 @@ def _p_values(ranges: Ranges, skewness: float) -> Floats:
     error = np.where(known, np.maximum(error, noise), 1.0)
     t = np.clip(residual.mean / np.maximum(error, np.finfo(float).tiny), -1e90, 1e90)
     t = _without_skewness(t, skewness / np.sqrt(np.maximum(residual.size, 1.0)))
-    return np.where(tested, two_sided_p(t, df), 1.0)
+    return np.where(tested, np.maximum(two_sided_p(t, df), least), 1.0)
 
 
 def _residual_intervals(ranges: Ranges, level: float, skewness: float) -> tuple[Floats, Floats]:
     """Return the interval of each mean residual that excludes 0 where the p-value is below 1 - level."""
-    if not ranges.rows.events:
-        residual = ranges.residual
-        skew = skewness / np.sqrt(np.maximum(residual.size, 1.0))
-        critical = quantile_t(residual.df, level)
-        ends = (_with_skewness(t, skew) * residual.error for t in (critical, -critical))
-        low, high = (residual.mean - end for end in ends)
-        return low, high
     from scipy.special import betaincinv
 
-    n, half = ranges.size, (1 - level) / 2
-    yes = n * np.clip(ranges.label.mean, 0.0, 1.0)
-    no = n - yes
-    low = np.where(yes > 0, betaincinv(np.maximum(yes, 1e-300), no + 1, half), 0.0)
-    high = np.where(no > 0, betaincinv(yes + 1, np.maximum(no, 1e-300), 1 - half), 1.0)
-    return low - ranges.prediction.mean, high - ranges.prediction.mean
+    (possible, yes, no, p), half = _binomial(ranges), (1 - level) / 2
+    low = np.where(yes > 0, betaincinv(np.maximum(yes, 1e-300), no + 1, half), 0.0) - p
+    high = np.where(no > 0, betaincinv(yes + 1, np.maximum(no, 1e-300), 1 - half), 1.0) - p
+    if ranges.rows.events:
+        return low, high
+    residual = ranges.residual
+    skew = skewness / np.sqrt(np.maximum(residual.size, 1.0))
+    critical = quantile_t(residual.df, level)
+    ends = (_with_skewness(t, skew) * residual.error for t in (critical, -critical))
+    lower, upper = (residual.mean - end for end in ends)
+    lower[possible] = np.minimum(lower, low)[possible]
+    upper[possible] = np.maximum(upper, high)[possible]
+    return lower, upper
+
+
+def _binomial(ranges: Ranges) -> tuple[Bools, Floats, Floats, Floats]:
+    """Return whether labels k and k + 1 can have each mean label, how many rows are k + 1, how many k, and p.
+
+    The mean prediction is k + p, 0 ≤ p < 1. Of whole numbers with a mean these vary least. Events have k = 0.
+    """
+    rows, prediction = ranges.rows, ranges.prediction.mean
+    below = np.zeros(len(ranges)) if rows.events else np.floor(prediction)
+    share = ranges.label.mean - below
+    possible = rows.whole & (np.abs(share - 0.5) <= 0.5 + ROUNDING)
+    yes = ranges.size * np.clip(share, 0.0, 1.0)
+    return possible, yes, ranges.size - yes, np.clip(prediction - below, 0.0, 1.0)
 
 
 # --- the squared error and its parts --------------------------------------------------------------
@@ -450,7 +468,8 @@ def _gain(rows: LabelledRows, fit: Floats) -> Floats:
 
 def total_residual(rows: LabelledRows) -> tuple[float, float, float]:
     """Return the mean of label - prediction over all rows, its standard error and degrees of freedom."""
-    return _mean_of_rows(rows.label - rows.prediction, rows)
+    one = Ranges.of(rows, np.zeros(1, dtype=np.int64))
+    return float(one.residual.mean[0]), float(one.residual_error[0]), float(one.residual.df[0])
 
 
 def _mean_of_rows(values: Floats, rows: LabelledRows) -> tuple[float, float, float]:

@@ -332,6 +332,18 @@ class RowMeans:
         safe = np.where(divisor > 0, divisor, np.nan)
         return np.sqrt(squares / safe / self.size)
 
+    @property
+    def least_error(self) -> Floats:
+        """Return the smallest error of the mean label in each cell if labels are whole numbers with these means.
+
+        For whole numbers y with the mean p, ``(y - k) (y - k - 1)`` is at least 0, and so the variance of y at least
+        ``(p - k) (k + 1 - p)``, for every whole number k: p (1 - p) for events. Here k is the one below the mean.
+        """
+        own = self.moments if self.squared is None else self.squared
+        above = own.mean - np.floor(own.mean)
+        variance = np.maximum(own.weight * above * (1 - above) - own.m2, 0.0)
+        return np.sqrt(variance) / np.maximum(self.moments.weight, np.finfo(float).tiny)
+
     def pool(self, starts: Ints) -> RowMeans:
         """Merge neighbouring cells, as `Moments.pool`."""
         squared = None if self.squared is None else self.squared.pool(starts)

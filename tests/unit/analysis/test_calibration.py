@@ -252,6 +252,45 @@ def test_events_have_the_binomial_test():
     assert (one.lowest, one.residual) == (True, pytest.approx(0.15))
 
 
+@pytest.mark.parametrize("below", [0.0, 3.0])
+def test_whole_numbers_have_the_binomial_test_too(below):
+    """A bin without any variance: it is as unlikely as that of events. The other one has Student's smaller evidence."""
+    from scipy import stats
+
+    p = below + np.repeat([0.06, 0.5], 150)
+    y = below + np.concatenate([np.zeros(150), 3.0 * (np.arange(150) < 25)])
+    found = sd.calibration(first, p[:, None], y, bins=2)
+    assert not found.events
+    (one,) = found.deviations
+    known = stats.binomtest(0, 150, 0.06)
+    tail = stats.binomtest(0, 150, 0.06, alternative="less").pvalue
+    assert one.p_value == pytest.approx(3 * 2 * tail)
+    ends = known.proportion_ci(1 - 0.05 / 3, method="exact")
+    assert (one.lower, one.upper) == pytest.approx((ends.low - 0.06, ends.high - 0.06))
+    # Labels in another unit are no whole numbers: they deviate for certain.
+    scaled = sd.calibration(lambda X: 0.3 * first(X), p[:, None], 0.3 * y, bins=2)
+    assert scaled.deviations[0].p_value == 0
+
+
+@pytest.mark.parametrize("kind", ["none", "frequency", "sampling"])
+def test_errors_of_rare_counts_are_those_of_the_predictions(kind):
+    """Of bins without a count, and of all rows: as in `weak_spots`."""
+    rng = np.random.default_rng(0)
+    p, y = np.sort(rng.uniform(0, 0.02, 200)), np.zeros(200)
+    w = np.ones(200) if kind == "none" else rng.integers(1, 4, 200) * 1.0
+    weights = {} if kind == "none" else {"sample_weight": w, "weight_kind": kind}
+    found = sd.calibration(lambda X: first(X) + 2, p[:, None], y + 2, method="bins", **weights)
+    squares = w**2 if kind == "sampling" else w
+    for point in found.points:
+        some = (p + 2 >= point.low) & (p + 2 <= point.high)
+        error = np.sqrt(squares[some] @ (p * (1 - p))[some]) / w[some].sum()
+        assert point.std_error == pytest.approx(error)
+    error = np.sqrt(squares @ (p * (1 - p))) / w.sum()
+    assert found.std_error == pytest.approx(error)
+    spots = sd.weak_spots(lambda X: first(X) + 2, p[:, None], y + 2, **weights)
+    assert spots.overall.std_error == pytest.approx(error)
+
+
 @pytest.mark.parametrize("weighted", [None, "frequency", "sampling"])
 def test_the_bias_of_all_rows_is_that_of_weak_spots(rows, weighted):
     from scipy import stats

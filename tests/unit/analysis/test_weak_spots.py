@@ -229,19 +229,25 @@ def test_a_classifier_is_compared_by_its_probability():
     assert every.provenance["effect_rows"] == len(X)
 
 
+@pytest.mark.parametrize("below", [None, 0, 3])
 @pytest.mark.parametrize("kind", [None, "frequency", "sampling"])
-def test_a_group_without_events_has_the_binomial_error(kind):
-    """Of 0 events its own rows would say that there is no error; a frequency is as many rows, a sampling weight one."""
+def test_a_group_without_events_has_the_binomial_error(kind, below):
+    """Of 0 events its own rows would say that there is no error; a frequency is as many rows, a sampling weight one.
+
+    So have counts whose means are a quarter, and a quarter above another whole number.
+    """
     rng = np.random.default_rng(1)
     X = rng.uniform(0, 1, (2000, 2))
     y = (rng.uniform(size=2000) < np.where(X[:, 0] > 0.5, 0.5, 0.0)).astype(int)
     w = np.ones(2000) if kind is None else rng.integers(1, 6, 2000).astype(float)
     weights: dict[str, Any] = {} if kind is None else {"sample_weight": w, "weight_kind": kind}
-    quarter = sd.probability(lambda X: np.full(len(X), 0.25))
+    quarter: Any = sd.probability(lambda X: np.full(len(X), 0.25))
+    if below is not None:
+        y, quarter = below + 2 * y, lambda X: np.full(len(X), below + 0.25)
     found = sd.weak_spots(quarter, X, y, max_depth=1, **weights)
     low = min(found, key=lambda spot: spot.bias)
     of_group = w[(found.assign(X) == low.group) & ~halves(X)]
-    assert low.label == 0
+    assert low.label == pytest.approx(below or 0)
     rows = np.repeat(1.0, int(of_group.sum())) if kind == "frequency" else of_group
     error = np.sqrt(sum(0.25 * 0.75 * v**2 for v in rows)) / rows.sum()
     assert low.std_error == pytest.approx(error, rel=1e-10)

@@ -682,8 +682,10 @@ def chance(X: np.ndarray) -> np.ndarray:
     return 0.01 + 0.02 * X[:, 1]
 
 
+@pytest.mark.parametrize("below", [0, 3])
 @pytest.mark.parametrize("kind", ["none", "frequency", "sampling"])
-def test_a_cell_without_events_has_the_errors_of_its_predictions(kind):
+def test_a_cell_without_events_has_the_errors_of_its_predictions(kind, below):
+    """Counts of at least 3, of which hardly any is more, have the same errors."""
     rng, n = np.random.default_rng(4), 300
     rows_, cell = rng.uniform(size=(n, 2)), np.repeat([0, 1, 2], 100)
     rows_[:, 0] = cell
@@ -691,8 +693,9 @@ def test_a_cell_without_events_has_the_errors_of_its_predictions(kind):
     w = rng.integers(1, 4, n) if kind == "frequency" else rng.uniform(0.1, 2, n)
     given = {} if kind == "none" else {"sample_weight": w, "weight_kind": kind}
     w = w if given else np.ones(n)
-    seen = observed(sd.explain(chance, rows_, 0, y=y, method="mplot", observed=True, **given))
-    assert seen.events
+    given |= {"y": below + y, "method": "mplot", "observed": True}
+    seen = observed(sd.explain(lambda X: below + chance(X), rows_, 0, **given))
+    assert seen.events is (below == 0)
     lower, upper = seen.interval(0.9, "label")
     squares = w if kind == "frequency" else w**2
     for k in range(3):
@@ -702,11 +705,26 @@ def test_a_cell_without_events_has_the_errors_of_its_predictions(kind):
         assert seen.residual_error[0, k] >= least * (1 - 1e-9)
         if k != 1:
             assert seen.residual_error[0, k] == pytest.approx(least)
+        if k != 1 and seen.events:
             assert lower[0, k] == 0 < upper[0, k]
-        if kind != "sampling":
+        if kind != "sampling" and seen.events:
             events, size = int((w * y)[some].sum()), int(w[some].sum())
             wanted = binomtest(events, size).proportion_ci(0.9, method="wilson")
             np.testing.assert_allclose([lower[0, k], upper[0, k]], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("batch_rows", [7, 1000])
+def test_labels_that_are_not_all_whole_numbers_have_the_errors_of_their_rows(batch_rows):
+    """Also where those of the first batches are: without an amount a cell has no variance."""
+    x, y = np.repeat([0.0, 1.0], 50)[:, None], np.zeros(100)
+    y[99] = 0.5
+    q = sd.prediction(lambda X: np.full(len(X), 0.2), batch_rows=batch_rows)
+    assert (
+        observed(sd.explain(q, x, 0, y=y, method="mplot", observed=True)).residual_error[0, 0] == 0
+    )
+    y[99] = 2.0
+    seen = observed(sd.explain(q, x, 0, y=y, method="mplot", observed=True))
+    assert seen.residual_error[0, 0] == pytest.approx(np.sqrt(0.2 * 0.8 / 50))
 
 
 @pytest.mark.parametrize(

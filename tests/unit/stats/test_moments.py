@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from skedasis.stats.moments import Moments
+from skedasis.stats.moments import Moments, RowMeans, WeightKind
 
 R = np.random.default_rng(0)
 X, CELL, W = R.normal(3, 2, 60), R.integers(0, 3, 60), R.integers(1, 5, 60)
@@ -50,3 +51,24 @@ def test_curves_in_several_blocks_are_those_of_numpy(weighted: bool):
         whole = rows if w is None else np.repeat(rows, w.astype(int), axis=1)
         np.testing.assert_allclose(found.mean, whole.mean(axis=1), rtol=1e-12, atol=1e-9)
         np.testing.assert_allclose(found.variance(1), whole.var(axis=1, ddof=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
+@pytest.mark.parametrize("below", [-1, 0, 4])
+def test_whole_numbers_have_no_smaller_error_than_the_least(below: int, kind: WeightKind):
+    """The smallest variance over all distributions on whole numbers with the mean, by linear programming."""
+    numbers = np.arange(-8.0, 12.0)
+
+    def least(mean: float) -> float:
+        rows = np.stack([np.ones(20), numbers])
+        return float(linprog((numbers - mean) ** 2, A_eq=rows, b_eq=[1.0, mean]).fun)
+
+    means, cell = below + R.uniform(0, 1, 12), np.repeat([0, 1], 6)
+    means[6:8] += 1  # no single k is best for the second cell
+    w = W[:12].astype(float)
+    found = RowMeans.of(means, cell, 2, w, kind).least_error
+    squares = w if kind == "frequency" else w**2
+    variance = squares * [least(mean) for mean in means]
+    exact = [np.sqrt(variance[cell == k].sum()) / w[cell == k].sum() for k in (0, 1)]
+    assert found[0] == pytest.approx(exact[0], rel=1e-6)
+    assert found[1] < exact[1]
