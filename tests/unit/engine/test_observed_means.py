@@ -714,11 +714,14 @@ def test_a_cell_without_events_has_the_errors_of_its_predictions(kind, below):
 
 
 @pytest.mark.parametrize("batch_rows", [7, 1000])
-def test_labels_that_are_not_all_whole_numbers_have_the_errors_of_their_rows(batch_rows):
+def test_labels_that_are_not_all_whole_numbers_have_the_errors_of_their_rows(
+    batch_rows, monkeypatch
+):
     """Also where those of the first batches are: without an amount a cell has no variance."""
     x, y = np.repeat([0.0, 1.0], 50)[:, None], np.zeros(100)
     y[99] = 0.5
-    q = sd.prediction(lambda X: np.full(len(X), 0.2), batch_rows=batch_rows)
+    q = sd.prediction(lambda X: np.full(len(X), 0.2))
+    monkeypatch.setattr("skedasis.engine.prepare.CALL_ROWS", batch_rows)
     assert (
         observed(sd.explain(q, x, 0, y=y, method="mplot", observed=True)).residual_error[0, 0] == 0
     )
