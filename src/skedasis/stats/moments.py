@@ -334,7 +334,7 @@ class RowMeans:
 
     @property
     def least_error(self) -> Floats:
-        """Return the smallest error of the mean label in each cell if labels are whole numbers with these means.
+        """Return what the error of each mean label is at least if labels are whole numbers with these means.
 
         For whole numbers y with the mean p, ``(y - k) (y - k - 1)`` is at least 0, and so the variance of y at least
         ``(p - k) (k + 1 - p)``, for every whole number k: p (1 - p) for events. Here k is the one below the mean.
