@@ -940,7 +940,8 @@ class RegionSearch:
         # The p-value has no unit. Contributions are squares of the quantity already.
         unit = power_of_two(corrected)
         squares = self.squares(corrected / unit, b.weights)
-        return total, _p_value(float(total.sum()) / unit, squares)
+        copies = b.weights if self.frequency and b.weights is not None else 1.0
+        return total, _p_value(float(total.sum()) / unit, squares, copies)
 
     def squares(self, t: Floats, weights: Floats | None) -> Floats:
         """Return the squared contributions; those of a repeated row add up."""
@@ -1278,8 +1279,11 @@ def _gain_of_four(node: Node, n: Floats, s: Floats, sizes: Floats) -> Floats:
     return (sizes * (mean * pull).sum(axis=1)).sum(axis=0)
 
 
-def _p_value(total: float, squares: Floats) -> float:
-    """Return the one-sided p-value of a sum, by Student's distribution with Satterthwaite's degrees of freedom."""
+def _p_value(total: float, squares: Floats, copies: Floats | float) -> float:
+    """Return the one-sided p-value of a sum, by Student's distribution with Satterthwaite's degrees of freedom.
+
+    Each term is the sum of as many equal ones as it has `copies`.
+    """
     from scipy.special import stdtr
 
     largest = float(squares.max(initial=0.0))
@@ -1287,7 +1291,7 @@ def _p_value(total: float, squares: Floats) -> float:
         return 1.0
     scaled = squares / largest  # fourth powers of small numbers are zero
     variance = float(scaled.sum())
-    df = max(variance**2 / float(scaled @ scaled), 2.0)
+    df = max(variance**2 / float(scaled @ (scaled / copies)), 2.0)
     return float(stdtr(df, -total / math.sqrt(variance * largest)))
 
 

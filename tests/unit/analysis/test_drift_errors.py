@@ -156,7 +156,7 @@ def test_weights_that_are_all_alike_count_rows_for_the_groups_of_a_changed_model
     alone = both(old, new, [curved, changed])
     p = [one.groups("model changed")[1] for one in (weighted, repeated, alone)]
 
-    assert norm.isf(p[0]) == pytest.approx(norm.isf(p[1]), rel=0.05)
+    assert norm.isf(p[0]) == pytest.approx(norm.isf(p[1]), rel=0.01)
     assert norm.isf(p[0]) > 1.5 * norm.isf(p[2])
 
 

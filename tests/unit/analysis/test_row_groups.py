@@ -99,6 +99,21 @@ def test_weights_are_repetitions_or_sampling_weights():
     assert small.std_error == pytest.approx(np.sqrt(squares * n / (n - 1)), rel=1e-10)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_split_of_weighted_rows_has_the_p_value_of_repeated_ones(seed):
+    """With their degrees of freedom; repeated rows are in the same half."""
+    rng = np.random.default_rng(seed)
+    X, w = rng.normal(size=(100, 2)), rng.integers(1, 9, 100)
+    values, many = (X[:, 0] > 0) + rng.normal(size=100), np.repeat(np.arange(100), w)
+    found = []
+    for rows, weights in ((np.arange(100), w), (many, None)):
+        data = replace(as_dataset(X[rows], sample_weight=weights), keys=rows)
+        root = find_row_groups(values[rows], data, 0, purpose="test").nodes[0]
+        assert root.split is not None
+        found.append(stats.norm.isf(root.split.p_value))
+    assert found[0] == pytest.approx(found[1], rel=0.02)
+
+
 def test_ratios_of_means_that_are_not_positive_do_not_exist():
     X, values = draw()
     found = groups_of(X, values, max_depth=1)
