@@ -6,6 +6,8 @@ import importlib
 import sys
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 from tests.long.figures import (  # noqa: F401 - pytest finds them here
@@ -38,3 +40,13 @@ def _without_its_system_library(name: str) -> None:
 
 
 _without_its_system_library("lightgbm")
+
+_first_states: dict[np.random.Generator, Any] = {}
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let the generators of a module begin anew for each test: its draws do not depend on which tests ran before it."""
+    for one in vars(getattr(item, "module", object)).values():
+        if isinstance(one, np.random.Generator):
+            bits = one.bit_generator
+            bits.state = _first_states.setdefault(one, bits.state)
