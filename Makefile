@@ -109,8 +109,8 @@ test-all:  ## make test, coverage, then slow tests, with torch and others, a sho
 
 # Beyond what each change has to wait for: run it after changes of errors, intervals and p-values. What simulations
 # measure is compared with tests/long/figures.json, or written there.
-test-long: $(VENV)/.torch  ## simulations of more than 100 data sets, laws by many examples, full tables, all benchmarks on few rows (50 minutes; ARGS="--write-figures")
-	$(PYTEST) -m long --hypothesis-profile many $(ARGS)
+test-long: $(VENV)/.torch  ## simulations of more than 100 data sets, full tables, all benchmarks on few rows (50 minutes; ARGS="--write-figures")
+	$(PYTEST) -m long $(ARGS)
 	$(RUN) benchmarks --smoke
 
 # Beside `.venv`, whose versions are those that pip found when it was made, as far as what is compared allows it.

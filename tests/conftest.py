@@ -23,7 +23,7 @@ from tests.report.browser import browser, visit  # noqa: F401
 
 # Draws do not change between runs: what passes once passes on every machine, and on the next day.
 settings.register_profile("fixed", derandomize=True, database=None, deadline=None, max_examples=25)
-# `make test-long` chooses it by `--hypothesis-profile`.
+# For `--hypothesis-profile`, after changes of the mathematics.
 settings.register_profile("many", settings.get_profile("fixed"), max_examples=500)
 settings.load_profile("fixed")
 
