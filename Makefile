@@ -32,6 +32,8 @@ JOBS   ?= 2
 RUN    := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m
 PYTEST := $(RUN) pytest -n $(JOBS)
 USUAL  := -m 'not slow and not long'
+# Options by which `make test-all` measures the coverage of the fast tests.
+COVERAGE :=
 CODE   := src tests tools benchmarks experiments hatch_build.py
 # Where `make docs` writes the site.
 SITE   ?= site
@@ -92,16 +94,15 @@ lint: $(VENV)/.dev  ## style, the import rule, types, structure, the files that 
 	$(BIN)/python -m tools.workflows
 
 test: lint  ## lint, then all fast tests, which need no torch or other optional library
-	$(PYTEST) $(USUAL)
+	$(PYTEST) $(USUAL) $(COVERAGE)
 
-# One after the other, even under `make -j`: the first two must not see torch. Tests of pages skip themselves where no
+# One after the other, even under `make -j`: the fast tests must not see torch. Tests of pages skip themselves where no
 # browser is; all tests means these, too.
-test-all:  ## make test, coverage, then slow tests, with torch and others, a short benchmark, and the lowest versions
-	$(MAKE) test
+test-all:  ## make test with coverage, then slow tests, with torch and others, a short benchmark, and the lowest versions
+	$(MAKE) test COVERAGE='--cov --cov-report=term'
 	@for name in "$$SKEDASIS_CHROMIUM" chromium chromium-browser google-chrome; do \
 		if command -v "$${name:-none}" >/dev/null; then exit 0; fi; done; \
 	echo "No chromium, which the tests of pages need: install one, or name it in SKEDASIS_CHROMIUM" >&2; exit 1
-	$(PYTEST) $(USUAL) --cov --cov-report=term
 	$(MAKE) $(VENV)/.torch
 	$(PYTEST) -m 'slow and not long'
 	$(RUN) benchmarks --smoke --only ale --only rhale --only pdp --only trees
