@@ -161,6 +161,13 @@ def test_a_page_is_quiet_and_everybody_can_read_it(opened, page, scheme):
     assert seen.violations() == []
 
 
+def test_code_can_be_scrolled_by_the_keyboard_before_any_script_has_run(site):
+    pages = "\n".join(path.read_text("utf-8") for path in site.rglob("*.html"))
+    seen = set(re.findall(r"<pre[^>]*>(?:<span></span>)?<code[^>]*>", pages))
+    assert seen
+    assert all('tabindex="0"' in tag for tag in seen), seen
+
+
 @pytest.mark.parametrize("page", KINDS)
 def test_a_page_fits_a_phone(opened, page):
     assert opened(page, size=PHONE).beyond <= 0
