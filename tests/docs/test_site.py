@@ -201,7 +201,7 @@ def test_a_reader_finds_what_is_searched_for(opened):
     seen = opened("index.html")
     seen.page.locator("input.md-search__input").click()
     seen.page.locator("input.md-search__input").press_sequentially("heterogeneity")
-    seen.page.locator(".md-search-result__link").first.wait_for(timeout=10_000)
+    seen.page.locator(".md-search-result__link").first.wait_for()
     assert "heterogeneity" in seen.page.locator(".md-search-result__list").inner_text().lower()
 
 

@@ -33,8 +33,6 @@ FLAGS = (
 )
 DESKTOP, PHONE = (1280, 900), (375, 720)
 """Width and height of windows in CSS pixels."""
-SECONDS = 10
-"""How long a step of a test may take before it fails."""
 
 
 def chromium_path() -> str | None:
@@ -148,7 +146,6 @@ class Visits:
             **context,
         )
         self.contexts.append(opened)
-        opened.set_default_timeout(1000 * SECONDS)
         address = page.resolve().as_uri()
         seen = Seen(opened.new_page())
         seen.page.on("console", lambda said: seen.console.append(f"{said.type}: {said.text}"))
