@@ -79,7 +79,8 @@ def _add_notebooks(files: Any, config: Any) -> None:
 def on_page_content(html: str, **_: Any) -> str:
     """Turn formulas into MathML, which browsers draw without a script, and let the keyboard reach what scrolls.
 
-    The theme's script does so for code, some time after a page is shown, and takes it back from code that fits.
+    Wide tables and code become stops of the Tab key. The theme's script would do this for code, but only some time
+    after a page is shown; it removes the stops of code that does not have to scroll.
     """
     html = html.replace("<pre><span></span><code>", '<pre><span></span><code tabindex="0">')
     return _TABLE.sub(_reachable, formulas(html))
